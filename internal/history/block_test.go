@@ -1,0 +1,122 @@
+package history
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestTurn_blocks_what_makes_no_sense(t *testing.T) {
+	t.Parallel()
+	second := time.Second
+	open := decide(wait1("w", "go"), timerIn("tm", time.Hour), hookNamed("h"))
+	for name, tc := range map[string]struct {
+		then  Decision
+		cause BlockCause
+		words string
+	}{
+		"an empty decision":              {Decision{}, BlockDecision, "empty"},
+		"an ending that is not the last": {decide(complete(1), wait1("w", "go")), BlockDecision, "last"},
+		"a cancel nobody asked for":      {decide(&AcceptCancel{}), BlockDecision, "nobody asked"},
+		"another signal name":            {decide(wait1("w", "other")), BlockNonDeterminism, `"go" in the history and for "other"`},
+		"another kind":                   {decide(timerIn("w", second)), BlockNonDeterminism, "is a wait in the history and a timer"},
+		"another token": {decide(&CreateHook{ID: "h", HostDigests: []TokenDigest{{1}}}),
+			BlockNonDeterminism, "another token"},
+		"a hook never created":  {decide(&WaitHook{ID: "none"}), BlockDecision, "never created"},
+		"two deadlines":         {decide(&OpenWait{ID: "x", Signal: "go", Timeout: &second, Until: &epoch}), BlockDecision, "both"},
+		"a timer without time":  {decide(&StartTimer{ID: "x"}), BlockDecision, "needs either"},
+		"a bad ID":              {decide(wait1("", "go")), BlockDecision, "must not be empty"},
+		"a bad signal name":     {decide(wait1("x", " go")), BlockDecision, "space"},
+		"two signals of one ID": {decide(wait1("x", "a"), wait1("x", "b")), BlockDecision, "one decision"},
+		"only a settled thing":  {decide(&WithdrawHook{ID: "h"}), BlockNoProgress, "branch on HookState"},
+	} {
+		r := newRig(t, nil)
+		r.author = func(s *State) Decision {
+			if len(s.Peek("nudge")) == 0 {
+				return open
+			}
+			return tc.then
+		}
+		r.settle()
+		if _, err := r.signal("n", "nudge", 1); err != nil {
+			t.Fatal(err)
+		}
+		before := len(r.events)
+		r.turn()
+		if r.run.Status != Blocked || r.run.BlockCause != tc.cause || !strings.Contains(r.run.BlockDiagnosis, tc.words) {
+			t.Errorf("%s: %s %s %q, want blocked with %s and %q", name, r.run.Status, r.run.BlockCause, r.run.BlockDiagnosis, tc.cause, tc.words)
+		}
+		if len(r.events) != before+1 {
+			t.Errorf("%s: the turn kept %d events beside run.blocked", name, len(r.events)-before-1)
+		}
+	}
+}
+
+func TestTurn_refuses_more_than_the_limits(t *testing.T) {
+	t.Parallel()
+	lim := DefaultLimits()
+	var waits, hooks []Command
+	for i := range lim.OpenWaits + 1 {
+		waits = append(waits, wait1(strings.Repeat("w", i+1), "go"))
+	}
+	for i := range lim.OpenHooks + 1 {
+		hooks = append(hooks, hookNamed(strings.Repeat("h", i%200+1)+string(rune('0'+i/200))))
+	}
+	for name, d := range map[string]Decision{"waits": decide(waits...), "hooks": decide(hooks...)} {
+		r := newRig(t, func(*State) Decision { return d })
+		r.turn()
+		if r.run.BlockCause != BlockDecision {
+			t.Errorf("%s: %q %s", name, r.run.BlockCause, r.run.BlockDiagnosis)
+		}
+		if last := d.Commands[:len(d.Commands)-1]; true {
+			r = newRig(t, func(*State) Decision { return decide(last...) })
+			r.turn()
+			if r.run.Status != Running {
+				t.Errorf("%s at the limit: %s", name, r.run.BlockDiagnosis)
+			}
+		}
+	}
+}
+
+func TestTurn_a_blocked_run_backs_off_says_it_once_and_goes_on_after_a_fix(t *testing.T) {
+	t.Parallel()
+	broken := true
+	r := newRig(t, nil)
+	r.author = func(s *State) Decision {
+		if broken {
+			return Decision{}
+		}
+		return anyOf(s)
+	}
+	want := []time.Duration{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300}
+	for _, seconds := range want {
+		r.turn()
+		if delay := r.run.WakeAt.Sub(r.now); delay != seconds*time.Second {
+			t.Fatalf("back-off %s, want %ds", delay, seconds)
+		}
+		r.now = *r.run.WakeAt
+	}
+	if _, err := r.signal("1", "paid", 1); err != nil {
+		t.Fatalf("a blocked run refused a message: %v", err)
+	}
+	broken = false
+	r.turn()
+	equalStory(t, r, "run.started", "run.blocked decision", "signal.received 1", "run.unblocked",
+		"wait.opened paid", "wait.opened void", "wait.completed paid<1", "wait.withdrawn void", `run.completed "paid"`)
+}
+
+func TestTurn_only_a_run_blocked_for_no_progress_is_woken_by_a_message(t *testing.T) {
+	t.Parallel()
+	for cause, woken := range map[BlockCause]bool{BlockNoProgress: true, BlockError: false, BlockPanic: false} {
+		r := newRig(t, anyOf)
+		out := BlockedOutcome(r.run, cause, "x", r.now, r.lim)
+		r.run = out.Run
+		r.append(out.Events)
+		if _, err := r.signal("1", "paid", 1); err != nil {
+			t.Fatal(err)
+		}
+		if got := !r.run.WakeAt.After(r.now); got != woken {
+			t.Errorf("%s: woken %v, want %v", cause, got, woken)
+		}
+	}
+}

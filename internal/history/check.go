@@ -1,0 +1,144 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// check judges a whole decision before anything is recorded. It returns "" when the decision may stand.
+func (t *Turn) check(d Decision) (BlockCause, string) {
+	if len(d.Commands) == 0 {
+		return BlockDecision, "the decision is empty; return what the run waits for, or an ending"
+	}
+	opened, hooks := 0, 0
+	in := map[string]Command{}
+	for i, c := range d.Commands {
+		if c.kind() == KindEnding {
+			if cause, words := t.checkEnding(c, i == len(d.Commands)-1); words != "" {
+				return cause, words
+			}
+			continue
+		}
+		if cause, words := t.checkCommand(c, in[c.id()]); words != "" {
+			return cause, words
+		}
+		if in[c.id()] == nil {
+			opened += t.opens(c, KindWait) + t.opens(c, KindTimer)
+			hooks += t.opens(c, KindHook)
+		}
+		if prior, twice := in[c.id()].(*CreateHook); !twice || prior == nil {
+			in[c.id()] = c
+		}
+	}
+	if opened > t.lim.OpenWaits {
+		return BlockDecision, fmt.Sprintf("the decision names %d waits and timers; at most %d may be open", opened, t.lim.OpenWaits)
+	}
+	if n := t.openHooks() + hooks; hooks > 0 && n > t.lim.OpenHooks {
+		return BlockDecision, fmt.Sprintf("the decision would open hook %d; at most %d may be open", n, t.lim.OpenHooks)
+	}
+	return "", ""
+}
+
+func (t *Turn) checkEnding(c Command, last bool) (BlockCause, string) {
+	if !last {
+		return BlockDecision, "an ending command must be the last of a decision"
+	}
+	if _, ok := c.(*AcceptCancel); ok && !t.state.cancelShown {
+		return BlockDecision, "the decision ends the run as cancelled, but nobody asked to cancel it"
+	}
+	return "", ""
+}
+
+// checkCommand compares a command with the history, and with an earlier command of the decision for the same ID.
+func (t *Turn) checkCommand(c, prior Command) (BlockCause, string) {
+	id := c.id()
+	if err := spec.CheckName("id", id); err != nil {
+		return BlockDecision, fmt.Sprintf("the decision names a %s with a bad ID: %v", c.kind(), err)
+	}
+	if known, ok := t.state.kinds[id]; ok && known != c.kind() {
+		return BlockNonDeterminism, fmt.Sprintf("ID %q is a %s in the history and a %s in the decision", id, known, c.kind())
+	}
+	if prior != nil && prior.kind() != c.kind() {
+		return BlockDecision, fmt.Sprintf("ID %q is a %s and a %s in one decision", id, prior.kind(), c.kind())
+	}
+	switch c := c.(type) {
+	case *OpenWait:
+		return t.checkWait(c, prior)
+	case *StartTimer:
+		if (c.In == nil) == (c.At == nil) {
+			return BlockDecision, fmt.Sprintf("timer %q needs either a duration or a time", id)
+		}
+	case *CreateHook:
+		return t.checkHook(c)
+	case *WaitHook:
+		if _, created := prior.(*CreateHook); !created && t.state.hooks[c.ID] == nil {
+			return BlockDecision, fmt.Sprintf("the decision waits for hook %q, which was never created", id)
+		}
+	}
+	return "", ""
+}
+
+func (t *Turn) checkWait(c *OpenWait, prior Command) (BlockCause, string) {
+	if err := spec.CheckName("signal", c.Signal); err != nil {
+		return BlockDecision, fmt.Sprintf("wait %q: %v", c.ID, err)
+	}
+	if c.Timeout != nil && c.Until != nil {
+		return BlockDecision, fmt.Sprintf("wait %q has both a time-out and a time", c.ID)
+	}
+	if w, ok := t.state.waits[string(c.ID)]; ok && w.signal != c.Signal {
+		return BlockNonDeterminism, fmt.Sprintf("wait %q is for signal %q in the history and for %q in the decision", c.ID, w.signal, c.Signal)
+	}
+	if p, ok := prior.(*OpenWait); ok && p.Signal != c.Signal {
+		return BlockDecision, fmt.Sprintf("wait %q is for signals %q and %q in one decision", c.ID, p.Signal, c.Signal)
+	}
+	return "", ""
+}
+
+func (t *Turn) checkHook(c *CreateHook) (BlockCause, string) {
+	if c.In != nil && c.At != nil {
+		return BlockDecision, fmt.Sprintf("hook %q has both a time to live and an expiry time", c.ID)
+	}
+	h, known := t.state.hooks[c.ID]
+	if !known || h.rejected != nil {
+		return "", ""
+	}
+	host := h.record.Grant.MintKey == ""
+	if host != (len(c.HostDigests) > 0) || host && !slices.Contains(c.HostDigests, h.record.Grant.Digest) {
+		return BlockNonDeterminism, fmt.Sprintf("hook %q has another token in the decision than in the history", c.ID)
+	}
+	return "", ""
+}
+
+// opens is 1 when the command names a thing of the kind that is open afterwards because of it.
+func (t *Turn) opens(c Command, kind Kind) int {
+	if c.kind() != kind {
+		return 0
+	}
+	switch c := c.(type) {
+	case *OpenWait:
+		if w, ok := t.state.waits[string(c.ID)]; !ok || w.status == WaitOpen || w.status == WaitWithdrew {
+			return 1
+		}
+	case *StartTimer:
+		if tm, ok := t.state.timers[string(c.ID)]; !ok || tm.status == WaitOpen || tm.status == WaitWithdrew {
+			return 1
+		}
+	case *CreateHook:
+		if _, ok := t.state.hooks[c.ID]; !ok {
+			return 1
+		}
+	}
+	return 0
+}
+
+func (t *Turn) openHooks() int {
+	n := 0
+	for _, h := range t.state.hooks {
+		if h.rejected == nil && h.record.State == StateActive {
+			n++
+		}
+	}
+	return n
+}

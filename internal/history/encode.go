@@ -1,0 +1,148 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/flowgate-go/flowgate/internal/canon"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// Encoded is the stored form of an event's content: a JSON object, and the payload's bytes as received for the kinds
+// that have one.
+type Encoded struct {
+	Type    string
+	Data    []byte
+	Payload []byte
+}
+
+// DecodeError says that stored content is not an event of this version of the program. It does not repeat the content.
+type DecodeError struct {
+	Type string
+	Err  error
+}
+
+// Error implements error.
+func (e *DecodeError) Error() string {
+	return fmt.Sprintf("event of type %q does not decode: %v", e.Type, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+var (
+	errUnknownType = errors.New("unknown type")
+	errNoPayload   = errors.New("payload is missing")
+)
+
+// envelope is what any event may hold beside its data.
+type envelope struct {
+	Taken []int64       `json:"taken,omitempty"`
+	Read  []spec.HookID `json:"read,omitempty"`
+}
+
+// kinds makes an empty Data of each type.
+var kinds = map[Type]func() Data{
+	TypeRunStarted:         func() Data { return &RunStarted{} },
+	TypeRunContinued:       func() Data { return &RunContinued{} },
+	TypeRunCompleted:       func() Data { return &RunCompleted{} },
+	TypeRunFailed:          func() Data { return &RunFailed{} },
+	TypeRunCancelRequested: func() Data { return &RunCancelRequested{} },
+	TypeRunCancelled:       func() Data { return &RunCancelled{} },
+	TypeRunBlocked:         func() Data { return &RunBlocked{} },
+	TypeRunUnblocked:       func() Data { return &RunUnblocked{} },
+	TypeSignalReceived:     func() Data { return &SignalReceived{} },
+	TypeWaitOpened:         func() Data { return &WaitOpened{} },
+	TypeWaitCompleted:      func() Data { return &WaitCompleted{} },
+	TypeWaitTimedOut:       func() Data { return &WaitTimedOut{} },
+	TypeWaitWithdrawn:      func() Data { return &WaitWithdrawn{} },
+	TypeHookCreated:        func() Data { return &HookCreated{} },
+	TypeHookRejected:       func() Data { return &HookRejected{} },
+	TypeHookResumed:        func() Data { return &HookResumed{} },
+	TypeHookDisposed:       func() Data { return &HookDisposed{} },
+	TypeHookExpired:        func() Data { return &HookExpired{} },
+	TypeHookClosed:         func() Data { return &HookClosed{} },
+	TypeTimerStarted:       func() Data { return &TimerStarted{} },
+	TypeTimerFired:         func() Data { return &TimerFired{} },
+	TypeTimerCancelled:     func() Data { return &TimerCancelled{} },
+	TypeFactsTaken:         func() Data { return &FactsTaken{} },
+}
+
+// Encode gives the stored form of an event. It fails only for data that is not JSON, such as hook metadata that holds a
+// channel, which validation refuses before.
+func Encode(e Event) (Encoded, error) {
+	data, err := encodeData(e)
+	if err != nil {
+		return Encoded{}, fmt.Errorf("encode event of type %q: %w", e.Data.Type(), err)
+	}
+	enc := Encoded{Type: string(e.Data.Type()), Data: data}
+	if c, ok := e.Data.(carrier); ok {
+		enc.Payload = c.payload().Bytes()
+	}
+	return enc, nil
+}
+
+func encodeData(e Event) ([]byte, error) {
+	body, err := json.Marshal(e.Data)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.Taken) == 0 && len(e.Read) == 0 {
+		return body, nil
+	}
+	head, err := json.Marshal(envelope{Taken: e.Taken, Read: e.Read})
+	if err != nil {
+		return nil, err
+	}
+	if bytes.Equal(body, []byte("{}")) {
+		return head, nil
+	}
+	return append(append(head[:len(head)-1], ','), body[1:]...), nil
+}
+
+// Decode reads what Encode wrote. Any other content yields a *DecodeError, never a panic.
+func Decode(generation int, seq int64, at time.Time, enc Encoded) (Event, error) {
+	refuse := func(err error) (Event, error) {
+		return Event{}, &DecodeError{Type: enc.Type, Err: err}
+	}
+	create, ok := kinds[Type(enc.Type)]
+	if !ok {
+		return refuse(errUnknownType)
+	}
+	data := create()
+	if err := json.Unmarshal(enc.Data, data); err != nil {
+		return refuse(errors.New("data is malformed"))
+	}
+	var env envelope
+	if bytes.Contains(enc.Data, []byte(`"taken"`)) || bytes.Contains(enc.Data, []byte(`"read"`)) {
+		if err := json.Unmarshal(enc.Data, &env); err != nil {
+			return refuse(errors.New("taken or read is malformed"))
+		}
+	}
+	if c, ok := data.(carrier); ok {
+		if enc.Payload == nil {
+			return refuse(errNoPayload)
+		}
+		c.setPayload(canon.Restore(enc.Payload, payloadDigest(data)))
+	}
+	return Event{Generation: generation, Seq: seq, At: at.UTC(), Taken: env.Taken, Read: env.Read, Data: data}, nil
+}
+
+func payloadDigest(data Data) canon.Digest {
+	switch d := data.(type) {
+	case *RunStarted:
+		return d.Digest
+	case *RunContinued:
+		return d.Digest
+	case *RunCompleted:
+		return d.Digest
+	case *SignalReceived:
+		return d.Digest
+	case *HookResumed:
+		return d.Digest
+	}
+	panic("history: carrier without a digest")
+}

@@ -1,0 +1,198 @@
+package history
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flowgate-go/flowgate/internal/canon"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// oneOfEach is an event of every kind with every field set, in the order of their types.
+func oneOfEach() []Event {
+	at := epoch.Add(90*time.Second + 123456*time.Microsecond)
+	grant := TokenGrant{Digest: TokenDigest{0xab, 0xcd, 0xef, 0x01}, DigestKey: "d1", MintKey: "m1", Nonce: []byte("0123456789abcdef")}
+	meta := spec.HumanApproval("Invoice 7").WithCallbackRoute(spec.PostRoute("/callbacks/flow/hooks/{token}")).
+		WithLabel("team", "finance").WithData("amount", "12.50")
+	in := payload(map[string]any{"a": 1})
+	datas := []Data{
+		&RunStarted{Workflow: "w", Version: "1", SpecDigest: canon.Digest{1}, Labels: spec.Labels{"k": "v"}, Actor: "alice", Digest: in.Digest(), Input: in},
+		&RunContinued{
+			Workflow: "w", Version: "1", SpecDigest: canon.Digest{1}, Digest: in.Digest(), Input: in, StartedAt: epoch, OpenedAt: &epoch,
+			CancelRequested: true, Unread: []SeqRange{{3, 5}}, TakenTo: 4,
+			Hooks: []CarriedHook{{
+				ID: "h", Name: "n", Metadata: meta, Grant: grant, State: StateResumed, CreatedAt: epoch, ExpiresAt: &at, SettledAt: &at,
+				Seq: 6, Taken: true, Payload: in.Bytes(), Digest: in.Digest(), Source: "http", Actor: "bob",
+			}},
+		},
+		&RunCompleted{Digest: in.Digest(), Output: in}, &RunFailed{Message: "no"},
+		&RunCancelRequested{Reason: "r", Actor: "alice", Terminate: true}, &RunCancelled{Reason: "r"},
+		&RunBlocked{Cause: BlockError, Diagnosis: "d"}, &RunUnblocked{},
+		&SignalReceived{SignalID: "s", Name: "n", Source: "http", Actor: "alice", Digest: in.Digest(), Payload: in},
+		&WaitOpened{WaitID: "w", Signal: "n", Deadline: &at, OpenedAt: &epoch, Again: true},
+		&WaitCompleted{WaitID: "w", SignalID: "s", SignalSeq: 9}, &WaitTimedOut{WaitID: "w"}, &WaitWithdrawn{WaitID: "w"},
+		&HookCreated{HookID: "h", Name: "n", Metadata: meta, Grant: grant, ExpiresAt: &at, OpenedAt: &epoch},
+		&HookRejected{HookID: "h", Reason: RejectTaken, OwnerRun: "other"},
+		&HookResumed{HookID: "h", Source: "http", Actor: "bob", Digest: in.Digest(), Payload: in},
+		&HookDisposed{HookID: "h", ByCode: true, Source: "http", Actor: "bob"}, &HookExpired{HookID: "h"},
+		&HookClosed{HookID: "h", Cause: StateRunEnded},
+		&TimerStarted{TimerID: "t", Due: at, OpenedAt: &epoch, Again: true}, &TimerFired{TimerID: "t"}, &TimerCancelled{TimerID: "t"},
+		&FactsTaken{},
+	}
+	events := make([]Event, len(datas))
+	for i, d := range datas {
+		events[i] = Event{Generation: 1, Seq: int64(i + 1), At: at, Data: d}
+	}
+	events[len(events)-1].Taken, events[len(events)-1].Read = []int64{7, 8}, []spec.HookID{"h"}
+	events[2].Taken = []int64{2}
+	return events
+}
+
+func TestEncode_covers_every_kind_and_reads_back(t *testing.T) {
+	t.Parallel()
+	seen := map[Type]bool{}
+	for _, e := range oneOfEach() {
+		seen[e.Data.Type()] = true
+		enc, err := Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := Decode(e.Generation, e.Seq, e.At, enc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(e, back) {
+			t.Errorf("%s reads back as %+v, was %+v", enc.Type, back.Data, e.Data)
+		}
+	}
+	for kind := range kinds {
+		if !seen[kind] {
+			t.Errorf("no example of %s", kind)
+		}
+	}
+}
+
+func TestEncode_golden(t *testing.T) {
+	t.Parallel()
+	var stored, public strings.Builder
+	for _, e := range oneOfEach() {
+		enc, err := Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&stored, "%s\n\t%s\n\t%s\n", enc.Type, enc.Data, enc.Payload)
+		shown, err := Public(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&public, "%s\n\t%s\n", enc.Type, shown)
+	}
+	golden(t, "stored.golden", stored.String())
+	golden(t, "public.golden", public.String())
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: a stored form changed; histories written before would not read the same (-want +got):\n%s", name, diff)
+	}
+}
+
+func TestPublic_shows_no_digest_and_no_grant(t *testing.T) {
+	t.Parallel()
+	for _, e := range oneOfEach() {
+		shown, err := Public(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range []string{"abcdef01000000", "nonce", "mint_key", `"digest"`, "MDEyMzQ1"} {
+			if strings.Contains(string(shown), secret) {
+				t.Errorf("%s shows %s", e.Data.Type(), secret)
+			}
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, e := range oneOfEach() {
+		enc, err := Encode(e)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(enc.Type, enc.Data, enc.Payload)
+	}
+	f.Fuzz(func(t *testing.T, kind string, data, payload []byte) {
+		e, err := Decode(1, 1, epoch, Encoded{Type: kind, Data: data, Payload: payload})
+		if err != nil {
+			return
+		}
+		enc, err := Encode(e)
+		if err != nil {
+			t.Fatalf("decoded and does not encode: %v", err)
+		}
+		again, err := Decode(1, 1, epoch, enc)
+		if err != nil {
+			t.Fatalf("encoded and does not decode: %v", err)
+		}
+		if second, err := Encode(again); err != nil || string(second.Data) != string(enc.Data) {
+			t.Fatalf("the encoding is not stable: %s, then %s (%v)", enc.Data, second.Data, err)
+		}
+		if _, err := Public(e); err != nil && json.Valid(payload) {
+			t.Fatalf("cannot be shown: %v", err)
+		}
+	})
+}
+
+// FuzzFold folds any sequence of well-formed events: a damaged history is refused, it never panics or hangs.
+func FuzzFold(f *testing.F) {
+	events := oneOfEach()
+	f.Add([]byte{0, 8, 9, 10, 2})
+	f.Add([]byte{1, 13, 15, 16, 6, 7, 22, 1})
+	f.Add([]byte{0, 19, 20, 21, 17, 18, 3})
+	f.Fuzz(func(t *testing.T, picks []byte) {
+		var history []Event
+		generation := 1
+		for i, pick := range picks {
+			e := events[int(pick)%len(events)]
+			if e.Data.Type() == TypeRunContinued && i > 0 {
+				generation++
+			}
+			e.Generation, e.Seq = generation, int64(i+1)
+			history = append(history, e)
+		}
+		s, err := Fold(testKey, nil, history)
+		if err != nil {
+			return
+		}
+		s.nextDue()
+		s.Waiting()
+		s.First("w", "t", "h")
+		if s.HistoryLength() > int64(len(history)) {
+			t.Fatalf("%d events folded to a history of %d", len(history), s.HistoryLength())
+		}
+	})
+}

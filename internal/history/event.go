@@ -1,0 +1,63 @@
+package history
+
+import (
+	"time"
+
+	"github.com/flowgate-go/flowgate/internal/canon"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// Event is one fact of a run. Seq runs on over the generations of a run without a gap; At never goes back.
+type Event struct {
+	Generation int
+	Seq        int64
+	At         time.Time
+	// Taken lists the accepted messages, by seq, that the turn showed to workflow code before this event, in order.
+	// First and every later turn use this order.
+	Taken []int64
+	// Read lists settled hooks that workflow code asked about for the first time in the turn that ends here.
+	Read []spec.HookID
+	Data Data
+}
+
+// Data is the content of an event; each kind is one struct of this package.
+type Data interface {
+	Type() Type
+}
+
+// carrier is Data that holds a payload, which is stored beside the rest so that its bytes stay as received.
+type carrier interface {
+	Data
+	payload() canon.Payload
+	setPayload(canon.Payload)
+}
+
+// Type is the name of an event kind, as stored and as shown.
+type Type string
+
+// The event kinds.
+const (
+	TypeRunStarted         Type = "run.started"
+	TypeRunContinued       Type = "run.continued"
+	TypeRunCompleted       Type = "run.completed"
+	TypeRunFailed          Type = "run.failed"
+	TypeRunCancelRequested Type = "run.cancel_requested"
+	TypeRunCancelled       Type = "run.cancelled"
+	TypeRunBlocked         Type = "run.blocked"
+	TypeRunUnblocked       Type = "run.unblocked"
+	TypeSignalReceived     Type = "signal.received"
+	TypeWaitOpened         Type = "wait.opened"
+	TypeWaitCompleted      Type = "wait.completed"
+	TypeWaitTimedOut       Type = "wait.timed_out"
+	TypeWaitWithdrawn      Type = "wait.withdrawn"
+	TypeHookCreated        Type = "hook.created"
+	TypeHookRejected       Type = "hook.rejected"
+	TypeHookResumed        Type = "hook.resumed"
+	TypeHookDisposed       Type = "hook.disposed"
+	TypeHookExpired        Type = "hook.expired"
+	TypeHookClosed         Type = "hook.closed"
+	TypeTimerStarted       Type = "timer.started"
+	TypeTimerFired         Type = "timer.fired"
+	TypeTimerCancelled     Type = "timer.cancelled"
+	TypeFactsTaken         Type = "facts.taken"
+)

@@ -1,0 +1,193 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// Outcome is what a turn wants written, in one commit.
+type Outcome struct {
+	Run         Run        // the record as it is to be
+	Events      []Event    // to append; empty when nothing happened
+	Consumed    []Consumed // signals that a wait consumed
+	NewHooks    []Hook     // to insert, in the order opened; one that closed in the same turn has its last state
+	ClosedHooks []Hook     // to update
+	Blocked     bool       // the turn was given up; its state is of no further use
+	Ended       bool       // the run ended
+}
+
+// hookRecords are the records of the hooks a turn opened and closed.
+type hookRecords struct {
+	created, closed []Hook
+}
+
+func (t *Turn) hookRecords() hookRecords {
+	if t.remembered != nil {
+		return *t.remembered
+	}
+	var r hookRecords
+	for _, id := range t.created {
+		r.created = append(r.created, t.state.hooks[id].record)
+	}
+	for _, id := range t.closed {
+		r.closed = append(r.closed, t.state.hooks[id].record)
+	}
+	return r
+}
+
+// Finish ends the turn and says what is to be written.
+func (t *Turn) Finish() Outcome {
+	if t.blocked == nil && !t.ended && !t.cut && t.calls > 0 && !t.namesOpen() {
+		t.fail(BlockNoProgress, t.noProgress())
+	}
+	if t.blocked == nil {
+		t.recordRest()
+	}
+	if t.blocked != nil {
+		return BlockedOutcome(t.run, t.blocked.Cause, t.blocked.Diagnosis, t.now, t.lim)
+	}
+	hooks := t.hookRecords()
+	return Outcome{
+		Run: t.record(), Events: t.events, Consumed: t.consumed, NewHooks: hooks.created, ClosedHooks: hooks.closed,
+		Ended: t.state.status.Ended(),
+	}
+}
+
+// recordRest keeps what the turn showed and appended nothing about: messages taken, and settled hooks asked about.
+func (t *Turn) recordRest() {
+	if t.ended {
+		return
+	}
+	var read []spec.HookID
+	for id, h := range t.state.hooks {
+		if h.asked && !h.read {
+			h.read = true
+			read = append(read, id)
+		}
+	}
+	slices.Sort(read)
+	if len(t.taken) > 0 || len(read) > 0 && t.onlyUnblocked() {
+		t.emit(&FactsTaken{})
+	}
+	if len(read) > 0 && t.blocked == nil {
+		t.events[len(t.events)-1].Read = read
+	}
+}
+
+func (t *Turn) onlyUnblocked() bool {
+	return len(t.events) == 0 || len(t.events) == 1 && t.events[0].Data.Type() == TypeRunUnblocked
+}
+
+func (t *Turn) record() Run {
+	r := t.run
+	r.Status, r.Generation = t.state.status, t.state.generation
+	r.FirstSeq, r.NextSeq = t.state.firstSeq, t.state.nextSeq
+	r.Backlog -= len(t.consumed)
+	r.unblock()
+	if len(t.events) > 0 {
+		r.UpdatedAt = t.now
+	}
+	switch now := t.now; {
+	case r.Status.Ended():
+		r.end(r.Status, now)
+	case t.cut || t.ended:
+		r.WakeAt = &now
+	default:
+		r.WakeAt = t.state.nextDue()
+	}
+	return r
+}
+
+// namesOpen says whether the last decision waits for anything.
+func (t *Turn) namesOpen() bool {
+	return slices.ContainsFunc(t.named, t.state.isOpen)
+}
+
+func (s *State) isOpen(id string) bool {
+	if w, ok := s.waits[id]; ok {
+		return w.status == WaitOpen
+	}
+	if tm, ok := s.timers[id]; ok {
+		return tm.status == WaitOpen
+	}
+	if h, ok := s.hooks[spec.HookID(id)]; ok {
+		return h.rejected == nil && h.record.State == StateActive
+	}
+	return false
+}
+
+// noProgress says what each named ID already is, and what to branch on.
+func (t *Turn) noProgress() string {
+	parts := make([]string, 0, len(t.named))
+	for _, id := range t.named {
+		parts = append(parts, t.state.describe(id))
+	}
+	return "the decision names nothing that is open: " + strings.Join(parts, "; ")
+}
+
+func (s *State) describe(id string) string {
+	if w, ok := s.waits[id]; ok {
+		if w.status == WaitLate {
+			return fmt.Sprintf("wait %q timed out; branch on WaitTimedOut", id)
+		}
+		return fmt.Sprintf("wait %q is completed; branch on SignalPayload, or use another ID for the next signal", id)
+	}
+	if _, ok := s.timers[id]; ok {
+		return fmt.Sprintf("timer %q fired; branch on TimerFired", id)
+	}
+	h, ok := s.hooks[spec.HookID(id)]
+	switch {
+	case !ok:
+		return fmt.Sprintf("hook %q was never created", id)
+	case h.rejected != nil:
+		return fmt.Sprintf("hook %q was rejected (%s); branch on HookRejected", id, h.rejected.Reason)
+	}
+	return fmt.Sprintf("hook %q is %s; branch on HookState", id, h.record.State)
+}
+
+// BlockedOutcome is the outcome of a run whose workflow code could not be called or could not go on. The event is
+// appended once per diagnosis; a retry that fails in the same way only moves the back-off, which doubles from 1 s up to 5
+// minutes by default.
+func BlockedOutcome(run Run, cause BlockCause, diagnosis string, now time.Time, lim Limits) Outcome {
+	diagnosis = printable(diagnosis)
+	out := Outcome{Run: run, Blocked: true}
+	r := &out.Run
+	if r.Status != Blocked || r.BlockCause != cause || r.BlockDiagnosis != diagnosis {
+		out.Events = []Event{{
+			Generation: r.Generation, Seq: r.NextSeq, At: now, Data: &RunBlocked{Cause: cause, Diagnosis: diagnosis},
+		}}
+		r.NextSeq++
+		r.UpdatedAt = now
+	}
+	r.Status, r.BlockCause, r.BlockDiagnosis = Blocked, cause, diagnosis
+	r.BlockAttempts++
+	wake := now.Add(backOff(r.BlockAttempts, lim))
+	r.WakeAt = &wake
+	return out
+}
+
+func backOff(attempt int, lim Limits) time.Duration {
+	delay := lim.BlockFirstSec
+	for range attempt - 1 {
+		if delay *= 2; delay >= lim.BlockMaxSec {
+			break
+		}
+	}
+	return time.Duration(min(delay, lim.BlockMaxSec)) * time.Second
+}
+
+// maxDiagnosis bounds texts that workflow code supplies and people read.
+const maxDiagnosis = 1024
+
+// printable makes a text that any store takes: valid UTF-8 without NUL, of bounded length.
+func printable(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "\uFFFD")
+	if len(text) > maxDiagnosis {
+		text = strings.ToValidUTF8(text[:maxDiagnosis-len("…")], "") + "…"
+	}
+	return text
+}

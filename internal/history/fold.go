@@ -1,0 +1,222 @@
+package history
+
+import (
+	"fmt"
+
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// FoldError says that an event may not follow those before it: the stored history is damaged, or a program wrote it that
+// keeps other rules.
+type FoldError struct {
+	Seq  int64
+	Type Type
+	Rule string
+}
+
+// Error implements error.
+func (e *FoldError) Error() string {
+	return fmt.Sprintf("event %d (%s) breaks the history: %s", e.Seq, e.Type, e.Rule)
+}
+
+// Fold makes the state of one generation from its events. carried are the signal.received events of earlier generations
+// that the first event names as unread, in order of seq; generation 1 has none.
+func Fold(key RunKey, carried, events []Event) (*State, error) {
+	s := newState(key)
+	if len(events) == 0 {
+		return nil, &FoldError{Rule: "the generation has no event"}
+	}
+	for _, e := range carried {
+		data, ok := e.Data.(*SignalReceived)
+		if !ok {
+			return nil, &FoldError{Seq: e.Seq, Type: e.Data.Type(), Rule: "only signals are carried"}
+		}
+		s.receive(e, data)
+	}
+	s.nextSeq, s.generation = events[0].Seq, events[0].Generation
+	if _, continued := events[0].Data.(*RunContinued); continued {
+		s.generation-- // the event itself opens its generation
+	}
+	for _, e := range events {
+		if err := s.Apply(e); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Apply adds the next event. It returns a *FoldError, and the state is of no further use, when the event may not follow:
+// a gap, a time before the last one, another generation, anything after the end, or a thing ended twice.
+func (s *State) Apply(e Event) error {
+	refuse := func(rule string) error { return &FoldError{Seq: e.Seq, Type: e.Data.Type(), Rule: rule} }
+	_, started := e.Data.(*RunStarted)
+	_, continued := e.Data.(*RunContinued)
+	switch {
+	case s.firstSeq == 0 && !started && !continued:
+		return refuse("a generation begins with run.started or run.continued")
+	case e.Seq != s.nextSeq:
+		return refuse(fmt.Sprintf("seq %d is next", s.nextSeq))
+	case e.At.Before(s.lastAt):
+		return refuse("time goes back")
+	case s.status.Ended():
+		return refuse("the run has ended")
+	case continued && e.Generation != s.generation+1 || !continued && e.Generation != s.generation:
+		return refuse("another generation")
+	}
+	for _, seq := range e.Taken {
+		if continued {
+			break // of the generation that ends here; the event itself says how far it came
+		}
+		if !s.take(seq) {
+			return refuse("takes a message that is not the next one")
+		}
+	}
+	if rule := s.apply(e); rule != "" {
+		return refuse(rule)
+	}
+	for _, id := range e.Read {
+		if h, ok := s.hooks[id]; ok {
+			h.read = true
+		}
+	}
+	s.nextSeq, s.lastAt = e.Seq+1, e.At
+	return nil
+}
+
+// apply folds the content of an event and returns the rule it breaks, or "".
+func (s *State) apply(e Event) string {
+	switch d := e.Data.(type) {
+	case *RunStarted:
+		return s.applyStarted(e, d)
+	case *RunContinued:
+		return s.applyContinued(e, d)
+	case *RunCompleted:
+		return s.applyEnd(Completed)
+	case *RunFailed:
+		return s.applyEnd(Failed)
+	case *RunCancelled:
+		return s.applyEnd(Cancelled)
+	case *RunCancelRequested:
+		s.cancelRequested = true
+		s.pending = append(s.pending, fact{seq: e.Seq, at: e.At, kind: factCancel})
+	case *RunBlocked:
+		s.status = Blocked
+	case *RunUnblocked:
+		s.status = Running
+	case *SignalReceived:
+		s.receive(e, d)
+		s.pending = append(s.pending, fact{seq: e.Seq, at: e.At, name: d.Name, kind: factSignal})
+	case *WaitOpened, *WaitCompleted, *WaitTimedOut, *WaitWithdrawn:
+		s.opened = true
+		return s.applyWait(e)
+	case *TimerStarted, *TimerFired, *TimerCancelled:
+		s.opened = true
+		return s.applyTimer(e)
+	case *HookCreated, *HookRejected, *HookResumed, *HookDisposed, *HookExpired, *HookClosed:
+		return s.applyHook(e)
+	case *FactsTaken:
+		s.opened = true
+	default:
+		return "the type is unknown"
+	}
+	return ""
+}
+
+func (s *State) receive(e Event, d *SignalReceived) {
+	s.buffer[d.Name] = append(s.buffer[d.Name], &message{seq: e.Seq, at: e.At, data: d})
+	s.unread++
+}
+
+func (s *State) applyStarted(e Event, d *RunStarted) string {
+	if e.Seq != 1 || e.Generation != 1 || s.firstSeq != 0 {
+		return "a run starts once, as its first event"
+	}
+	s.firstSeq, s.startedAt, s.clock = e.Seq, e.At, e.At
+	s.workflow, s.version, s.specDigest = d.Workflow, d.Version, d.SpecDigest
+	s.input = d.Input
+	return ""
+}
+
+// applyContinued turns the state of one generation into that of the next. It reads nothing of the old generation but
+// the unread signals, so that a fold which begins here ends in the same state.
+func (s *State) applyContinued(e Event, d *RunContinued) string {
+	s.reset()
+	s.generation = e.Generation
+	s.firstSeq, s.startedAt, s.clock = e.Seq, d.StartedAt, e.At
+	if d.OpenedAt != nil {
+		s.clock = *d.OpenedAt
+	}
+	s.workflow, s.version, s.specDigest = d.Workflow, d.Version, d.SpecDigest
+	s.input, s.takenTo = d.Input, d.TakenTo
+	s.cancelRequested, s.cancelShown = d.CancelRequested, d.CancelRequested
+	s.status = Running
+	for _, c := range d.Hooks {
+		if c.State != StateActive && c.SettledAt == nil {
+			return "a settled hook is carried without its time"
+		}
+		s.carryHook(c)
+	}
+	for name, line := range s.buffer {
+		for _, m := range line {
+			if m.seq > s.takenTo {
+				s.pending = append(s.pending, fact{seq: m.seq, at: m.at, name: name, kind: factSignal})
+			}
+		}
+	}
+	sortFacts(s.pending)
+	return ""
+}
+
+func (s *State) carryHook(c CarriedHook) {
+	h := &hook{record: c.record(), openedAt: s.clock, shown: StateActive, payload: c.answer(), seq: s.firstSeq}
+	s.hooks[c.ID], s.kinds[string(c.ID)] = h, KindHook
+	switch {
+	case c.State == StateActive:
+	case c.Taken:
+		h.shown = c.State
+		s.settle(string(c.ID))
+	default:
+		s.pending = append(s.pending, fact{seq: c.Seq, at: *c.SettledAt, hook: c.ID, kind: factHook})
+	}
+}
+
+func (s *State) applyEnd(status Status) string {
+	s.status = status
+	for _, w := range s.queue {
+		w.status = WaitWithdrew
+	}
+	s.queue = nil
+	for _, t := range s.timers {
+		if t.status == WaitOpen {
+			t.status = WaitWithdrew
+		}
+	}
+	return ""
+}
+
+// claim gives an ID its kind for the generation and reports whether it may have it.
+func (s *State) claim(id string, kind Kind) bool {
+	if known, ok := s.kinds[id]; ok {
+		return known == kind
+	}
+	s.kinds[id] = kind
+	return true
+}
+
+func hookIDOf(d Data) spec.HookID {
+	switch d := d.(type) {
+	case *HookCreated:
+		return d.HookID
+	case *HookRejected:
+		return d.HookID
+	case *HookResumed:
+		return d.HookID
+	case *HookDisposed:
+		return d.HookID
+	case *HookExpired:
+		return d.HookID
+	case *HookClosed:
+		return d.HookID
+	}
+	panic("history: not an event of a hook")
+}

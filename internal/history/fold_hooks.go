@@ -1,0 +1,170 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/flowgate-go/flowgate/internal/canon"
+)
+
+func (s *State) applyHook(e Event) string {
+	id := hookIDOf(e.Data)
+	h, known := s.hooks[id]
+	switch d := e.Data.(type) {
+	case *HookCreated:
+		s.opened = true
+		if known || !s.claim(string(id), KindHook) {
+			return "the hook ID was used before"
+		}
+		s.createHook(e, d)
+		return ""
+	case *HookRejected:
+		s.opened = true
+		if known || !s.claim(string(id), KindHook) {
+			return "the hook ID was used before"
+		}
+		s.hooks[id] = &hook{record: Hook{ID: id}, rejected: &Rejection{Reason: d.Reason, OwnerRun: d.OwnerRun}}
+		s.settle(string(id))
+		return ""
+	}
+	if !known || h.rejected != nil || h.record.State != StateActive {
+		return "the hook is not open"
+	}
+	return s.closeHook(e, h)
+}
+
+func (s *State) createHook(e Event, d *HookCreated) {
+	h := &hook{
+		record: Hook{
+			ID: d.HookID, Name: d.Name, Metadata: d.Metadata, Grant: d.Grant, State: StateActive,
+			CreatedAt: e.At, ExpiresAt: d.ExpiresAt,
+		},
+		openedAt: e.At, shown: StateActive, seq: e.Seq,
+	}
+	if d.OpenedAt != nil {
+		h.openedAt = *d.OpenedAt
+	}
+	s.hooks[d.HookID] = h
+}
+
+// closeHook ends an open hook. What a caller did is shown to workflow code once the message is taken; what the engine or
+// the code did is shown at once.
+func (s *State) closeHook(e Event, h *hook) string {
+	r := &h.record
+	switch d := e.Data.(type) {
+	case *HookResumed:
+		if r.ExpiresAt != nil && !e.At.Before(*r.ExpiresAt) {
+			return "the hook is past its deadline"
+		}
+		r.State, r.PayloadDigest, r.Source, r.Actor = StateResumed, d.Digest, d.Source, d.Actor
+		h.payload = d.Payload
+		s.pending = append(s.pending, fact{seq: e.Seq, at: e.At, hook: r.ID, kind: factHook})
+	case *HookDisposed:
+		r.State, r.Source, r.Actor = StateDisposed, d.Source, d.Actor
+		if d.ByCode {
+			s.opened, h.byCode = true, true
+			s.show(h)
+			break
+		}
+		s.pending = append(s.pending, fact{seq: e.Seq, at: e.At, hook: r.ID, kind: factHook})
+	case *HookExpired:
+		if r.ExpiresAt == nil || e.At.Before(*r.ExpiresAt) {
+			return "the hook is not past its deadline"
+		}
+		s.opened = true
+		s.advance(later(*r.ExpiresAt, h.openedAt))
+		r.State = StateExpired
+		s.show(h)
+	case *HookClosed:
+		if d.Cause != StateRunEnded && d.Cause != StateCancelled {
+			return "the cause is not one of an ending"
+		}
+		r.State = d.Cause
+		s.show(h)
+	}
+	at := e.At
+	r.ResolvedAt, r.ResolvedSeq = &at, e.Seq
+	return ""
+}
+
+func (s *State) show(h *hook) {
+	h.shown = h.record.State
+	s.settle(string(h.record.ID))
+}
+
+func (c CarriedHook) record() Hook {
+	return Hook{
+		ID: c.ID, Name: c.Name, Metadata: c.Metadata, Grant: c.Grant, State: c.State, PayloadDigest: c.Digest,
+		CreatedAt: c.CreatedAt, ExpiresAt: c.ExpiresAt, ResolvedAt: c.SettledAt, ResolvedSeq: c.Seq,
+		Source: c.Source, Actor: c.Actor,
+	}
+}
+
+func (c CarriedHook) answer() canon.Payload {
+	if c.State != StateResumed {
+		return canon.Payload{}
+	}
+	return canon.Restore(c.Payload, c.Digest)
+}
+
+// carried lists what of the hooks goes over into the next generation: the open ones, and those that settled by somebody
+// else's doing and that workflow code never asked about.
+func (s *State) carried() []CarriedHook {
+	var over []CarriedHook
+	for _, h := range s.hooks {
+		if h.rejected != nil || h.byCode {
+			continue
+		}
+		taken := h.shown != StateActive
+		if taken && (h.read || h.asked) {
+			continue
+		}
+		r := h.record
+		over = append(over, CarriedHook{
+			ID: r.ID, Name: r.Name, Metadata: r.Metadata, Grant: r.Grant, State: r.State, CreatedAt: r.CreatedAt,
+			ExpiresAt: r.ExpiresAt, SettledAt: r.ResolvedAt, Seq: r.ResolvedSeq, Taken: taken,
+			Payload: h.payload.Bytes(), Digest: r.PayloadDigest, Source: r.Source, Actor: r.Actor,
+		})
+	}
+	slices.SortFunc(over, func(a, b CarriedHook) int { return s.settledBefore(a, b) })
+	return over
+}
+
+// settledBefore orders carried hooks: settled ones first, as they settled, so that the order holds in the next
+// generation.
+func (s *State) settledBefore(a, b CarriedHook) int {
+	if a.Taken != b.Taken {
+		if a.Taken {
+			return -1
+		}
+		return 1
+	}
+	if a.Taken {
+		return cmp.Compare(s.settled[string(a.ID)], s.settled[string(b.ID)])
+	}
+	return cmp.Compare(a.ID, b.ID)
+}
+
+func sortFacts(facts []fact) {
+	slices.SortFunc(facts, func(a, b fact) int { return cmp.Compare(a.seq, b.seq) })
+}
+
+// unreadRanges names the unread signals by seq, ascending.
+func (s *State) unreadRanges() []SeqRange {
+	var seqs []int64
+	for _, line := range s.buffer {
+		for _, m := range line {
+			seqs = append(seqs, m.seq)
+		}
+	}
+	slices.Sort(seqs)
+	var ranges []SeqRange
+	for _, seq := range seqs {
+		if n := len(ranges); n > 0 && ranges[n-1].To == seq-1 {
+			ranges[n-1].To = seq
+			continue
+		}
+		ranges = append(ranges, SeqRange{From: seq, To: seq})
+	}
+	return ranges
+}

@@ -1,0 +1,201 @@
+package history
+
+import (
+	"slices"
+	"time"
+
+	"github.com/flowgate-go/flowgate/internal/canon"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// State is the fold of one generation of a run. It is not safe for concurrent use, and a state that a turn has worked on
+// is of use only after that turn was committed.
+type State struct {
+	key        RunKey
+	workflow   string
+	version    string
+	specDigest canon.Digest
+	startedAt  time.Time // of the run
+	input      canon.Payload
+	generation int
+	firstSeq   int64
+	nextSeq    int64
+	lastAt     time.Time
+	status     Status
+
+	clock           time.Time // effective time of the last settled fact: where an infinitely fast engine would stand
+	opened          bool      // a turn has appended something in this generation
+	cancelRequested bool      // accepted
+	cancelShown     bool      // taken
+
+	kinds   map[string]Kind
+	waits   map[string]*wait
+	timers  map[string]*timer
+	hooks   map[spec.HookID]*hook
+	queue   []*wait               // open waits, oldest opening first
+	buffer  map[string][]*message // unread signals by name, in order of acceptance
+	unread  int
+	pending []fact // accepted and not yet taken, in order of acceptance
+	takenTo int64  // messages up to this seq are taken
+
+	settled map[string]int // when an ID settled, as a position in the order of settling
+}
+
+type wait struct {
+	id        spec.WaitID
+	signal    string
+	deadline  *time.Time
+	openedAt  time.Time // effective
+	openedSeq int64
+	again     bool
+	status    WaitStatus
+	payload   canon.Payload
+}
+
+type timer struct {
+	id        spec.TimerID
+	due       time.Time
+	openedAt  time.Time // effective
+	openedSeq int64
+	status    WaitStatus
+}
+
+type hook struct {
+	record   Hook
+	openedAt time.Time // effective
+	shown    HookState // as of the facts taken
+	payload  canon.Payload
+	rejected *Rejection
+	read     bool // workflow code asked about the settled hook, in a committed turn
+	asked    bool // … in this one
+	byCode   bool // workflow code withdrew it
+	seq      int64
+}
+
+type message struct {
+	seq  int64
+	at   time.Time
+	data *SignalReceived
+}
+
+// fact is an accepted message that workflow code has not been shown.
+type fact struct {
+	seq  int64
+	at   time.Time
+	name string      // of a signal
+	hook spec.HookID // of an answer or a withdrawal
+	kind factKind
+}
+
+type factKind int
+
+const (
+	factSignal factKind = iota + 1
+	factHook
+	factCancel
+)
+
+// WaitStatus is where a wait or a timer stands.
+type WaitStatus string
+
+// The statuses; the empty one is that of an ID never named in the generation.
+const (
+	WaitUnknown  WaitStatus = ""
+	WaitOpen     WaitStatus = "open"
+	WaitDone     WaitStatus = "completed" // a wait consumed a signal, a timer fired
+	WaitLate     WaitStatus = "timed_out"
+	WaitWithdrew WaitStatus = "withdrawn"
+)
+
+func newState(key RunKey) *State {
+	s := &State{key: key, status: Running}
+	s.reset()
+	return s
+}
+
+// reset forgets what belongs to one generation only.
+func (s *State) reset() {
+	s.kinds = map[string]Kind{}
+	s.waits = map[string]*wait{}
+	s.timers = map[string]*timer{}
+	s.hooks = map[spec.HookID]*hook{}
+	s.queue = nil
+	s.settled = map[string]int{}
+	s.pending = nil
+	s.opened = false
+	if s.buffer == nil {
+		s.buffer = map[string][]*message{}
+	}
+}
+
+func (s *State) settle(id string) {
+	if _, done := s.settled[id]; !done {
+		s.settled[id] = len(s.settled)
+	}
+}
+
+// take shows the next accepted message. It reports whether seq is the next one.
+func (s *State) take(seq int64) bool {
+	if len(s.pending) == 0 || s.pending[0].seq != seq {
+		return false
+	}
+	f := s.pending[0]
+	s.pending = s.pending[1:]
+	s.takenTo = f.seq
+	s.advance(f.at)
+	switch f.kind {
+	case factHook:
+		h := s.hooks[f.hook]
+		h.shown = h.record.State
+		s.settle(string(f.hook))
+	case factCancel:
+		s.cancelShown = true
+	}
+	return true
+}
+
+func (s *State) advance(at time.Time) {
+	if at.After(s.clock) {
+		s.clock = at
+	}
+}
+
+// pairable finds the earliest accepted signal that an open wait takes, and the oldest wait that takes it.
+func (s *State) pairable() (*wait, *message) {
+	var found *wait
+	var first *message
+	for _, w := range s.queue {
+		line := s.buffer[w.signal]
+		if len(line) == 0 || line[0].seq > s.takenTo || !w.admits(line[0]) {
+			continue
+		}
+		if first == nil || line[0].seq < first.seq {
+			found, first = w, line[0]
+		}
+	}
+	return found, first
+}
+
+// admits says whether the wait takes the message: one accepted before its deadline, or one that lay in the buffer when
+// the wait was first opened.
+func (w *wait) admits(m *message) bool {
+	if w.deadline == nil || m.at.Before(*w.deadline) {
+		return true
+	}
+	return !w.again && m.seq < w.openedSeq
+}
+
+func (s *State) unqueue(w *wait) {
+	s.queue = slices.DeleteFunc(s.queue, func(q *wait) bool { return q == w })
+}
+
+// openCount is the number of open waits and timers.
+func (s *State) openCount() int {
+	n := len(s.queue)
+	for _, t := range s.timers {
+		if t.status == WaitOpen {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,173 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/flowgate-go/flowgate/internal/canon"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// HookView is a hook as workflow code sees it: as of the facts taken.
+type HookView struct {
+	State    HookState // empty when the hook is unknown or was rejected
+	Payload  canon.Payload
+	Rejected *Rejection
+}
+
+// Open is one thing that a run waits for.
+type Open struct {
+	Kind     Kind
+	ID       string
+	Name     string // the signal of a wait, the name of a hook
+	Deadline *time.Time
+}
+
+// Key names the run.
+func (s *State) Key() RunKey { return s.key }
+
+// Workflow is the name and version of the run's spec.
+func (s *State) Workflow() (name, version string) { return s.workflow, s.version }
+
+// SpecDigest is the digest of the run's spec.
+func (s *State) SpecDigest() canon.Digest { return s.specDigest }
+
+// Input is the input of the generation.
+func (s *State) Input() canon.Payload { return s.input }
+
+// StartedAt is when the run started, in its first generation.
+func (s *State) StartedAt() time.Time { return s.startedAt }
+
+// Generation counts from 1.
+func (s *State) Generation() int { return s.generation }
+
+// Status is where the run stands by its events.
+func (s *State) Status() Status { return s.status }
+
+// FirstSeq is the seq of the generation's first event.
+func (s *State) FirstSeq() int64 { return s.firstSeq }
+
+// NextSeq is the seq of the next event.
+func (s *State) NextSeq() int64 { return s.nextSeq }
+
+// HistoryLength is the number of events in the generation.
+func (s *State) HistoryLength() int64 { return s.nextSeq - s.firstSeq }
+
+// Unread is the number of accepted signals that no wait consumed.
+func (s *State) Unread() int { return s.unread }
+
+// CancelRequested says that somebody asked to cancel and workflow code may know.
+func (s *State) CancelRequested() bool { return s.cancelShown }
+
+// Wait gives the status of a wait, and the payload it consumed when it is done.
+func (s *State) Wait(id string) (WaitStatus, canon.Payload) {
+	w, ok := s.waits[id]
+	if !ok {
+		return WaitUnknown, canon.Payload{}
+	}
+	return w.status, w.payload
+}
+
+// TimerFired says that the timer's due time passed while it was open.
+func (s *State) TimerFired(id string) bool {
+	t, ok := s.timers[id]
+	return ok && t.status == WaitDone
+}
+
+// Hook shows a hook to workflow code and notes that a settled one was asked about.
+func (s *State) Hook(id spec.HookID) HookView {
+	h, ok := s.hooks[id]
+	if !ok {
+		return HookView{}
+	}
+	if h.rejected != nil {
+		return HookView{Rejected: h.rejected}
+	}
+	if h.shown != StateActive {
+		h.asked = true
+	}
+	view := HookView{State: h.shown}
+	if h.shown == StateResumed {
+		view.Payload = h.payload
+	}
+	return view
+}
+
+// KnowsHook says whether the generation has seen the hook ID: open, settled or rejected.
+func (s *State) KnowsHook(id spec.HookID) bool {
+	_, ok := s.hooks[id]
+	return ok
+}
+
+// HookRecords are the records of the hooks of the generation, in order of ID.
+func (s *State) HookRecords() []Hook {
+	var records []Hook
+	for _, h := range s.hooks {
+		if h.rejected == nil {
+			records = append(records, h.record)
+		}
+	}
+	slices.SortFunc(records, func(a, b Hook) int { return cmp.Compare(a.ID, b.ID) })
+	return records
+}
+
+// First gives the ID among ids that settled first, or "" while none has. It never changes within a generation. Hooks
+// among ids count as asked about.
+func (s *State) First(ids ...string) string {
+	first, best := "", len(s.settled)
+	for _, id := range ids {
+		if at, ok := s.settled[id]; ok && at < best {
+			first, best = id, at
+		}
+		if h, ok := s.hooks[spec.HookID(id)]; ok && h.rejected == nil && h.shown != StateActive {
+			h.asked = true
+		}
+	}
+	return first
+}
+
+// Peek lists the unread signals of a name that workflow code may know of, in order of acceptance.
+func (s *State) Peek(name string) []*SignalReceived {
+	var shown []*SignalReceived
+	for _, m := range s.buffer[name] {
+		if m.seq <= s.takenTo {
+			shown = append(shown, m.data)
+		}
+	}
+	return shown
+}
+
+// Waiting lists what is open: waits and timers in the order of their opening, then hooks in the order of theirs.
+func (s *State) Waiting() []Open {
+	type dated struct {
+		seq  int64
+		open Open
+	}
+	var all []dated
+	for _, w := range s.queue {
+		all = append(all, dated{w.openedSeq, Open{Kind: KindWait, ID: string(w.id), Name: w.signal, Deadline: w.deadline}})
+	}
+	for _, t := range s.timers {
+		if t.status == WaitOpen {
+			due := t.due
+			all = append(all, dated{t.openedSeq, Open{Kind: KindTimer, ID: string(t.id), Deadline: &due}})
+		}
+	}
+	for _, h := range s.hooks {
+		if h.rejected == nil && h.record.State == StateActive {
+			all = append(all, dated{h.seq, Open{Kind: KindHook, ID: string(h.record.ID), Name: h.record.Name, Deadline: h.record.ExpiresAt}})
+		}
+	}
+	slices.SortFunc(all, func(a, b dated) int {
+		if c := cmp.Compare(a.seq, b.seq); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.open.ID, b.open.ID)
+	})
+	open := make([]Open, len(all))
+	for i, d := range all {
+		open[i] = d.open
+	}
+	return open
+}

@@ -1,0 +1,7 @@
+package pgtest
+
+// Names for the tests outside the package.
+var (
+	NameOf = prefix
+	Sweep  = sweep
+)
