@@ -1,0 +1,74 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// usageCommand shows what --help shows.
+type usageCommand struct{}
+
+// Run implements the command.
+func (usageCommand) Run(parsed *kong.Context) error {
+	top, err := kong.Trace(parsed.Kong, nil)
+	if err != nil {
+		return err
+	}
+	return top.PrintUsage(false)
+}
+
+// configCommand lists all settings.
+type configCommand struct{}
+
+// Run implements the command.
+func (configCommand) Run(in invocation, parsed *kong.Context) error {
+	return printSettings(in.stdout, parsed.Model.Node)
+}
+
+// settingHelp is one setting as help shows it.
+type settingHelp struct {
+	flag     *kong.Flag
+	commands []string
+}
+
+// printSettings lists every setting once, with the commands that know it. It reads the command line's own model, so
+// nothing can be missing.
+func printSettings(w io.Writer, root *kong.Node) error {
+	var order []string
+	known := map[string]*settingHelp{}
+	for _, leaf := range root.Leaves(true) {
+		for _, flag := range leaf.Flags {
+			name := flag.Tag.Get(settingTag)
+			if name == "" {
+				continue
+			}
+			if known[name] == nil {
+				known[name] = &settingHelp{flag: flag}
+				order = append(order, name)
+			}
+			known[name].commands = append(known[name].commands, strings.TrimPrefix(leaf.Path(), root.Name+" "))
+		}
+	}
+	var out strings.Builder
+	out.WriteString("Settings are environment variables or flags; the flag wins, and an empty variable counts as absent.\n")
+	for _, name := range order {
+		s := known[name]
+		fmt.Fprintf(&out, "\n%s\n    --%s; of %s\n    %s\n", name, s.flag.Name, strings.Join(s.commands, ", "), s.flag.Help)
+		fmt.Fprintf(&out, "    Default: %s\n", defaultOf(s.flag))
+	}
+	_, err := io.WriteString(w, out.String())
+	return err
+}
+
+func defaultOf(flag *kong.Flag) string {
+	if flag.HasDefault {
+		return flag.Default
+	}
+	if text := flag.Tag.Get("otherwise"); text != "" {
+		return text
+	}
+	return "none"
+}

@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/rs/zerolog"
+
+	"github.com/flowgate-go/flowgate/db"
+	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/gateway"
+	"github.com/flowgate-go/flowgate/tokens"
+)
+
+// composeWithin bounds how long a process waits for its database before it gives up.
+const composeWithin = 10 * time.Second
+
+// parts say what a process is made of.
+type parts struct {
+	log           zerolog.Logger
+	registrations []Registration
+	keys          *tokens.Keyring
+	databaseURL   string
+	connections   int
+	databaseEnded <-chan struct{} // of a database that ends with this process; nil for any other
+	publicURL     string          // empty: the listener's address
+	listen        string          // empty: no gateway
+	adminListen   string          // empty: no admin listener
+	dev, openAPI  bool
+}
+
+// process is what was made of parts. It owns the pool and the listeners.
+type process struct {
+	parts
+	pool    *pgxpool.Pool
+	engine  *engine.Engine
+	gateway *gateway.Gateway // nil without listener
+	public  net.Listener
+	admin   net.Listener
+}
+
+// compose connects to the database, which must have this program's schema, binds the listeners and makes the engine
+// and the gateway. Nothing runs yet.
+func compose(ctx context.Context, from parts) (*process, error) {
+	ctx, cancel := context.WithTimeout(ctx, composeWithin)
+	defer cancel()
+	p := &process{parts: from}
+	for _, step := range []func(context.Context) error{p.connect, p.bind, p.makeEngine, p.makeGateway} {
+		if err := step(ctx); err != nil {
+			p.close()
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// close gives back what compose took. Run has ended before, or never began.
+func (p *process) close() {
+	for _, ln := range []net.Listener{p.public, p.admin} {
+		if ln != nil {
+			_ = ln.Close() // whoever served on it has closed it
+		}
+	}
+	if p.pool != nil {
+		p.pool.Close()
+	}
+}
+
+// connect opens the pool. What is wrong with the database is found here, where it can be said in full.
+func (p *process) connect(ctx context.Context) error {
+	cfg, err := pgxpool.ParseConfig(p.databaseURL)
+	if err != nil {
+		return setting(settingDatabaseURL, "is not the URL of a PostgreSQL database")
+	}
+	cfg.MaxConns = int32(p.connections)
+	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
+		cfg.ConnConfig.RuntimeParams["application_name"] = "flowgate"
+	}
+	if p.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
+		return fmt.Errorf("connect to the database: %w", err)
+	}
+	if err := p.pool.Ping(ctx); err != nil {
+		return fmt.Errorf("the database of %s does not answer: %w", settingDatabaseURL, err)
+	}
+	if err := db.CheckSchema(ctx, p.databaseURL); errors.Is(err, db.ErrSchemaBehind) {
+		return fmt.Errorf("%w: run flowgate migrate first", err)
+	} else if err != nil {
+		return fmt.Errorf("check the schema: %w", err)
+	}
+	return nil
+}
+
+// bind takes the addresses, so that one that is taken is found before anything runs.
+func (p *process) bind(ctx context.Context) error {
+	for _, l := range []struct {
+		setting, address string
+		at               *net.Listener
+	}{{settingListen, p.listen, &p.public}, {settingAdminListen, p.adminListen, &p.admin}} {
+		if l.address == "" {
+			continue
+		}
+		ln, err := new(net.ListenConfig).Listen(ctx, "tcp", l.address)
+		if err != nil {
+			return fmt.Errorf("%s (%s): %w", l.setting, flagOf(l.setting), err)
+		}
+		*l.at = ln
+	}
+	return nil
+}
+
+func (p *process) makeEngine(ctx context.Context) error {
+	if p.publicURL == "" && p.public != nil {
+		p.publicURL = "http://" + p.public.Addr().String()
+	}
+	var err error
+	p.engine, err = engine.New(ctx, engine.Config{
+		Pool: p.pool, Keys: p.keys, PublicURL: p.publicURL, Logger: p.log, Dev: p.dev,
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range p.registrations {
+		if err := p.engine.Register(r.Spec, r.Workflow); err != nil {
+			return fmt.Errorf("workflow %q: %w", r.Spec.Name, err)
+		}
+	}
+	return nil
+}
+
+func (p *process) makeGateway(context.Context) error {
+	if p.public == nil {
+		return nil
+	}
+	var err error
+	p.gateway, err = gateway.New(gateway.Config{
+		Engine: p.engine, Logger: p.log, PublicURL: p.publicURL, Dev: p.dev, OpenAPI: p.openAPI, DrainTimeout: drainWithin,
+	})
+	return err
+}

@@ -1,0 +1,110 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/flowgate-go/flowgate/gateway"
+)
+
+const (
+	drainWithin      = 10 * time.Second // from a signal until requests under way are given up
+	adminReadTimeout = 5 * time.Second
+	adminDrainWithin = time.Second
+)
+
+// Ends that nobody asked for.
+var (
+	errEngineEnded   = errors.New("the engine ended by itself")
+	errDatabaseEnded = errors.New("the embedded PostgreSQL ended by itself; postgres.log in its folder says why")
+)
+
+// run does the work of the process until ctx ends or one part fails, which ends the others. The gateway is drained
+// first, while the engine still commits what is under way; then the engine ends, and the admin listener with it. The
+// error is that of the part that failed.
+func (p *process) run(ctx context.Context) error {
+	p.announce()
+	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWorking()
+	all, ctx := errgroup.WithContext(ctx)
+	all.Go(func() error {
+		err := p.engine.Run(working)
+		if err == nil && working.Err() == nil {
+			err = errEngineEnded
+		}
+		return err
+	})
+	all.Go(func() error {
+		defer stopWorking()
+		if p.gateway != nil {
+			return p.gateway.Serve(ctx, p.public)
+		}
+		<-ctx.Done()
+		return nil
+	})
+	if p.admin != nil {
+		all.Go(func() error { return p.serveAdmin(working) })
+	}
+	all.Go(func() error {
+		select {
+		case <-p.databaseEnded:
+			return errDatabaseEnded
+		case <-working.Done():
+			return nil
+		}
+	})
+	err := all.Wait()
+	p.log.Info().Msg("stopped")
+	return err
+}
+
+// announce says what begins. Whoever opened the API shall see that.
+func (p *process) announce() {
+	line := p.log.Info().Int("workflows", len(p.registrations))
+	if p.public != nil {
+		line = line.Stringer("listen", p.public.Addr()).Str("public_url", p.publicURL)
+	}
+	if p.admin != nil {
+		line = line.Stringer("admin_listen", p.admin.Addr())
+	}
+	line.Msg("running")
+	switch {
+	case p.public == nil:
+	case p.openAPI:
+		p.log.Warn().Msg("THE API UNDER /v1 IS OPEN: every program on this machine may start, read, answer and cancel runs")
+	default:
+		p.log.Info().Msg("the API under /v1 is closed: no kind of credential is configured; callbacks need none but their token")
+	}
+}
+
+// serveAdmin answers probes until ctx ends.
+func (p *process) serveAdmin(ctx context.Context) error {
+	var draining func() bool
+	if p.gateway != nil {
+		draining = p.gateway.Draining
+	}
+	server := &http.Server{
+		Handler: gateway.Admin(p.engine, draining), ReadTimeout: adminReadTimeout, WriteTimeout: adminReadTimeout,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(p.admin) }()
+	select {
+	case err := <-served:
+		return fmt.Errorf("admin listener: %w", err)
+	case <-ctx.Done():
+	}
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), adminDrainWithin)
+	defer cancel()
+	if err := server.Shutdown(deadline); err != nil {
+		_ = server.Close() // a prober that holds its connection is cut off
+	}
+	<-served
+	return nil
+}

@@ -1,0 +1,121 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/flowgate-go/flowgate/internal/history"
+)
+
+const (
+	// queuedBatches bounds the waiting calls: this many full batches per lane.
+	queuedBatches = 8
+	// queueTime is how long a call waits for a place in the queue.
+	queueTime = 2 * time.Second
+)
+
+var (
+	errNotRunning = errors.New("the store has stopped")
+	errQueueFull  = errors.New("too many messages are waiting")
+)
+
+// Answer is what became of one message: a receipt, or the refusal.
+type Answer struct {
+	Receipt history.Receipt
+	Err     error
+}
+
+// call is one message on its way through the lanes.
+type call struct {
+	ctx     context.Context // the caller's: says whether anybody still waits
+	message history.Message
+	run     history.RunKey
+	done    chan Answer // takes one answer without blocking
+}
+
+// Accept judges a message and stores what it changes; it returns after the commit. Calls that arrive while a commit is
+// under way are committed together, a lone call goes at once. Repeating a message is safe: it answers with the first
+// receipt again. Errors: those of history.Records.Accept; *AuthorityMissingError; *spec.InvalidError for text that the
+// database cannot hold; ErrWorkflowNotFound when a start names a spec that is not stored; ErrUnavailable, also when ctx
+// ends first or Run has ended (the message may then be stored or not: send it again); *DatabaseError.
+func (s *Store) Accept(ctx context.Context, m history.Message) (history.Receipt, error) {
+	c := &call{ctx: ctx, message: m, run: m.Target(), done: make(chan Answer, 1)}
+	if err := s.enqueue(c); err != nil {
+		return history.Receipt{}, unavailable(err)
+	}
+	cause := errNotRunning
+	select {
+	case a := <-c.done:
+		return a.Receipt, a.Err
+	case <-ctx.Done():
+		cause = ctx.Err()
+	case <-s.ended:
+	}
+	select { // it may have been answered at the same moment
+	case a := <-c.done:
+		return a.Receipt, a.Err
+	default:
+		return history.Receipt{}, unavailable(cause)
+	}
+}
+
+func (s *Store) enqueue(c *call) error {
+	select {
+	case <-s.ended:
+		return errNotRunning
+	case <-c.ctx.Done():
+		return c.ctx.Err()
+	default:
+	}
+	select {
+	case s.queue <- c:
+		return nil
+	default:
+	}
+	patience := time.NewTimer(queueTime)
+	defer patience.Stop()
+	select {
+	case s.queue <- c:
+		return nil
+	case <-patience.C:
+		return errQueueFull
+	case <-c.ctx.Done():
+		return c.ctx.Err()
+	case <-s.ended:
+		return errNotRunning
+	}
+}
+
+func (c *call) answer(a Answer) { c.done <- a }
+
+func (c *call) refuse(err error) { c.answer(Answer{Err: err}) }
+
+// size is about what the message adds to a statement.
+func (c *call) size() int {
+	const row = 256
+	switch m := c.message.(type) {
+	case *history.StartRun:
+		return row + len(m.Input.Bytes())
+	case *history.SendSignal:
+		return row + len(m.Payload.Bytes())
+	case *history.ResumeHook:
+		return row + len(m.Payload.Bytes())
+	}
+	return row
+}
+
+// refuseWaiting answers whoever still waits when the lanes have ended.
+func (s *Store) refuseWaiting() {
+	for _, c := range s.side.drain() {
+		c.refuse(unavailable(errNotRunning))
+	}
+	for {
+		select {
+		case c := <-s.queue:
+			c.refuse(unavailable(errNotRunning))
+		default:
+			return
+		}
+	}
+}

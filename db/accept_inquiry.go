@@ -1,0 +1,164 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/flowgate-go/flowgate/db/internal/sqlc"
+	"github.com/flowgate-go/flowgate/internal/history"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// lockMode says what an accept transaction does about a run that another transaction has locked.
+type lockMode int
+
+const (
+	skipLocked  lockMode = iota // leave it out
+	waitForLock                 // wait, at most the lock timeout
+)
+
+// inquiry is what a batch of messages needs to know. Its keys are distinct and in key order.
+type inquiry struct {
+	keys    []history.RunKey
+	starts  []*history.StartRun // the first of each run
+	signals sqlc.KnownSignalsParams
+	hooks   sqlc.KnownHooksParams
+	cancels []history.RunKey
+}
+
+func inquire(messages []history.Message) inquiry {
+	var q inquiry
+	keys := map[history.RunKey]bool{}
+	starts := map[history.RunKey]bool{}
+	cancels := map[history.RunKey]bool{}
+	for _, m := range messages {
+		key := m.Target()
+		if once(keys, key) {
+			q.keys = append(q.keys, key)
+		}
+		switch m := m.(type) {
+		case *history.StartRun:
+			if once(starts, key) {
+				q.starts = append(q.starts, m)
+			}
+		case *history.SendSignal:
+			q.askSignal(key, m.ID)
+		case *history.ResumeHook:
+			q.askHook(key, m.HookID)
+		case *history.DisposeHook:
+			q.askHook(key, m.HookID)
+		case *history.CancelRun:
+			if once(cancels, key) {
+				q.cancels = append(q.cancels, key)
+			}
+		}
+	}
+	slices.SortFunc(q.keys, history.RunKey.Compare)
+	slices.SortFunc(q.starts, func(a, b *history.StartRun) int { return a.Run.Compare(b.Run) })
+	return q
+}
+
+func once[K comparable](seen map[K]bool, key K) bool {
+	if seen[key] {
+		return false
+	}
+	seen[key] = true
+	return true
+}
+
+// askSignal may ask twice for one signal: the answer is the same.
+func (q *inquiry) askSignal(key history.RunKey, id spec.SignalID) {
+	q.signals.Namespaces = append(q.signals.Namespaces, string(key.Namespace))
+	q.signals.RunIds = append(q.signals.RunIds, string(key.RunID))
+	q.signals.SignalIds = append(q.signals.SignalIds, string(id))
+}
+
+func (q *inquiry) askHook(key history.RunKey, id spec.HookID) {
+	q.hooks.Namespaces = append(q.hooks.Namespaces, string(key.Namespace))
+	q.hooks.RunIds = append(q.hooks.RunIds, string(key.RunID))
+	q.hooks.HookIds = append(q.hooks.HookIds, string(id))
+}
+
+// replies are the rows an inquiry yields, in the order in which they are read.
+type replies struct {
+	inserted      *[]sqlc.InsertRunsRow
+	locked        *[]sqlc.Run
+	signals       *[]sqlc.Signal
+	hooks, active *[]sqlc.Hook
+	clock         *[]time.Time
+}
+
+// queue adds the statements: new runs, locks, and only then what the locks protect and the time.
+func (q *inquiry) queue(p *pipeline, mode lockMode) (replies, error) {
+	r := replies{
+		inserted: new([]sqlc.InsertRunsRow), signals: new([]sqlc.Signal), hooks: new([]sqlc.Hook), active: new([]sqlc.Hook),
+	}
+	if len(q.starts) > 0 {
+		rows, err := newRuns(q.starts)
+		if err != nil {
+			return r, err
+		}
+		r.inserted = queueRows[sqlc.InsertRunsRow](p, sqlc.InsertRuns, rows)
+	}
+	namespaces, runs := columns(q.keys)
+	if mode == skipLocked {
+		r.locked = queueRows[sqlc.Run](p, sqlc.LockRuns, sqlc.LockRunsParams{Namespaces: namespaces, RunIds: runs})
+	} else {
+		r.locked = queueRows[sqlc.Run](p, sqlc.LockRunsWaiting, sqlc.LockRunsWaitingParams{Namespaces: namespaces, RunIds: runs})
+	}
+	if len(q.signals.RunIds) > 0 {
+		r.signals = queueRows[sqlc.Signal](p, sqlc.KnownSignals, q.signals)
+	}
+	if len(q.hooks.RunIds) > 0 {
+		r.hooks = queueRows[sqlc.Hook](p, sqlc.KnownHooks, q.hooks)
+	}
+	if len(q.cancels) > 0 {
+		namespaces, runs := columns(q.cancels)
+		r.active = queueRows[sqlc.Hook](p, sqlc.ActiveHooks, sqlc.ActiveHooksParams{Namespaces: namespaces, RunIds: runs})
+	}
+	r.clock = queueValues[time.Time](p, sqlc.Clock, nil)
+	return r, nil
+}
+
+func newRuns(starts []*history.StartRun) (p sqlc.InsertRunsParams, err error) {
+	for _, m := range starts {
+		labels, err := labelsJSON(m.Labels)
+		if err != nil {
+			return p, fmt.Errorf("labels: %w", err)
+		}
+		digest := m.Input.Digest()
+		p.Namespaces = append(p.Namespaces, string(m.Run.Namespace))
+		p.RunIds = append(p.RunIds, string(m.Run.RunID))
+		p.Workflows = append(p.Workflows, m.Workflow)
+		p.Versions = append(p.Versions, m.Version)
+		p.SpecDigests = append(p.SpecDigests, m.SpecDigest[:])
+		p.InputDigests = append(p.InputDigests, digest[:])
+		p.Labels = append(p.Labels, labels)
+	}
+	return p, nil
+}
+
+func columns(keys []history.RunKey) (namespaces, runs []string) {
+	for _, key := range keys {
+		namespaces = append(namespaces, string(key.Namespace))
+		runs = append(runs, string(key.RunID))
+	}
+	return namespaces, runs
+}
+
+// findRuns tells which keys exist. A run that was not locked is unknown only if a later, plain read does not find it.
+func findRuns(ctx context.Context, on connection, keys []history.RunKey) (map[history.RunKey]bool, error) {
+	namespaces, runs := columns(keys)
+	p := &pipeline{}
+	rows := queueRows[sqlc.FindRunsRow](p, sqlc.FindRuns, sqlc.FindRunsParams{Namespaces: namespaces, RunIds: runs})
+	if err := p.send(ctx, on); err != nil {
+		return nil, err
+	}
+	found := map[history.RunKey]bool{}
+	for _, row := range *rows {
+		found[history.RunKey{Namespace: spec.Namespace(row.Namespace), RunID: spec.RunID(row.RunID)}] = true
+	}
+	return found, nil
+}

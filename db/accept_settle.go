@@ -1,0 +1,124 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowgate-go/flowgate/internal/history"
+)
+
+// settle decides calls in one transaction and answers them after its end. What one call spoils is split and tried again
+// from fresh reads, so that a spoilt call fails alone; no answer of a failed attempt is ever given. Calls whose run
+// another transaction has locked go to the side lane. It returns the runs that a turn was due for already.
+func (s *Store) settle(calls []*call, mode lockMode) (due []history.RunKey) {
+	if len(calls) == 0 {
+		return nil
+	}
+	r, err := s.commitOnce(calls, mode)
+	switch half := len(calls) / 2; {
+	case err == nil:
+		s.publish(calls, r)
+		return r.due
+	case mode == skipLocked && lockTimedOut(err):
+		return s.settle(s.divertStarts(calls), mode)
+	case len(calls) > 1 && separable(err):
+		return append(s.settle(calls[:half], mode), s.settle(calls[half:], mode)...)
+	}
+	for _, c := range calls {
+		c.refuse(translate(err))
+	}
+	return nil
+}
+
+// commitOnce decides calls in a transaction. When the connection is lost it decides once more on another one: nobody
+// knows then whether the first commit took effect, and the second reads what it left.
+func (s *Store) commitOnce(calls []*call, mode lockMode) (*ruling, error) {
+	r, err := s.commit(calls, mode)
+	var lost *connectionError
+	if errors.As(err, &lost) && (lost.committing || !errors.Is(err, context.DeadlineExceeded)) {
+		return s.commit(calls, mode)
+	}
+	return r, err
+}
+
+func (s *Store) commit(calls []*call, mode lockMode) (*ruling, error) {
+	messages := make([]history.Message, len(calls))
+	for i, c := range calls {
+		messages[i] = c.message
+	}
+	wait := laneLockTimeout
+	if mode == waitForLock {
+		wait = s.cfg.LockTimeout
+	}
+	var r *ruling
+	err := s.transact(context.Background(), transactionTime+wait, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		p := &pipeline{}
+		p.begin(wait)
+		if r, err = s.judge(ctx, conn, p, messages, mode); err != nil {
+			return err
+		}
+		p = &pipeline{}
+		if writes, err := r.write(p); err != nil || !writes {
+			return err
+		}
+		p.commit()
+		return p.send(ctx, conn)
+	})
+	return r, err
+}
+
+// publish gives the answers of a transaction that ended and the hints that follow from it.
+func (s *Store) publish(calls []*call, r *ruling) {
+	s.announce(r.changed)
+	var skipped []*call
+	for i, c := range calls {
+		if r.skipped[c.run] {
+			skipped = append(skipped, c)
+			continue
+		}
+		c.answer(r.answers[i])
+	}
+	for _, c := range skipped {
+		s.side.open(c, false)
+	}
+}
+
+func (s *Store) announce(changed []*record) {
+	for _, rec := range changed {
+		run := rec.Run
+		if run.Status.Ended() {
+			s.cfg.Ended(run.Key)
+			s.notify.ended()
+		}
+		if run.WakeAt != nil && !run.WakeAt.After(rec.now) {
+			s.cfg.Ready(RunRef{Key: run.Key, Code: Code{Workflow: run.Workflow, Version: run.Version}})
+			s.notify.ready()
+		}
+	}
+}
+
+// divertStarts moves starts, with all calls of their runs, to the side lane and returns the others: only inserting a run
+// that another transaction is inserting can have kept the batch waiting.
+func (s *Store) divertStarts(calls []*call) (others []*call) {
+	started := map[history.RunKey]bool{}
+	for _, c := range calls {
+		if _, ok := c.message.(*history.StartRun); ok {
+			started[c.run] = true
+		}
+	}
+	if len(started) == 0 {
+		for _, c := range calls {
+			s.side.open(c, false)
+		}
+		return nil
+	}
+	for _, c := range calls {
+		if started[c.run] {
+			s.side.open(c, false)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(calls), func(c *call) bool { return started[c.run] })
+}

@@ -1,0 +1,75 @@
+package db
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowgate-go/flowgate/db/internal/sqlc"
+	"github.com/flowgate-go/flowgate/internal/history"
+)
+
+// AcceptTx judges messages in the host's own transaction: what they change becomes true with the host's commit and is
+// void with its rollback, and so are the answers, one per message in their order. The run rows stay locked until then.
+//
+// It works under a savepoint, waits at most Config.LockTimeout for each lock, and leaves the transaction's settings as
+// they were. Runs are locked in key order whatever the order of the messages, so that two calls cannot deadlock; two
+// calls in one transaction can, hence all messages of a transaction go in one call. After the commit Nudge saves the
+// wait for the next poll.
+//
+// An error voids the whole call and nothing but it: the transaction goes on from before. Errors: *AuthorityMissingError
+// when a run's spec is not loaded, those of Accept, and ctx's end, which closes the host's connection as the driver does
+// for any statement.
+func (s *Store) AcceptTx(ctx context.Context, tx pgx.Tx, messages []history.Message) ([]Answer, error) {
+	if len(messages) == 0 {
+		return nil, nil
+	}
+	save, err := tx.Begin(ctx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	answers, err := s.acceptIn(ctx, save, messages)
+	if err == nil {
+		err = save.Commit(ctx) // releases the savepoint
+	}
+	if err == nil {
+		return answers, nil
+	}
+	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
+	defer cancel()
+	if failed := save.Rollback(undo); failed != nil && !errors.Is(failed, pgx.ErrTxClosed) {
+		return nil, unavailable(errors.Join(err, failed))
+	}
+	return nil, translate(err)
+}
+
+func (s *Store) acceptIn(ctx context.Context, save pgx.Tx, messages []history.Message) ([]Answer, error) {
+	p := &pipeline{}
+	host := queueRows[sqlc.HostSettingsRow](p, sqlc.HostSettings, nil)
+	p.exec(sqlc.SetHostSettings, sqlc.SetHostSettingsParams{
+		LockTimeout: milliseconds(s.cfg.LockTimeout), HashJoin: "off", MergeJoin: "off",
+	})
+	r, err := s.judge(ctx, save, p, messages, waitForLock)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range r.answers {
+		if missing, ok := errors.AsType[*AuthorityMissingError](a.Err); ok {
+			return nil, missing
+		}
+	}
+	p = &pipeline{}
+	if _, err := r.write(p); err != nil {
+		return nil, err
+	}
+	p.exec(sqlc.SetHostSettings, sqlc.SetHostSettingsParams((*host)[0]))
+	return r.answers, p.send(ctx, save)
+}
+
+// Nudge tells this and the other processes to look for due runs now. It is for after the commit of a host's transaction
+// that held AcceptTx; without it they look at their next poll.
+func (s *Store) Nudge() {
+	s.cfg.Ready(RunRef{})
+	s.notify.ready()
+}

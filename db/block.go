@@ -1,0 +1,87 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowgate-go/flowgate/db/internal/sqlc"
+	"github.com/flowgate-go/flowgate/internal/history"
+)
+
+// Block stops a run whose code could not be called or did not return, in a transaction of its own. nextSeq is that of the
+// record the decision was based on: a run that moved on since, or ended, is left as it is and nil is returned. Repeating
+// it moves the back-off. Errors: history.ErrRunNotFound, ErrUnavailable, *DatabaseError.
+func (s *Store) Block(ctx context.Context, run history.RunKey, nextSeq int64, cause history.BlockCause, diagnosis string) error {
+	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, func(ctx context.Context, conn *pgx.Conn) error {
+		p := &pipeline{}
+		p.begin(s.cfg.LockTimeout)
+		rows := queueRows[sqlc.Run](p, sqlc.LockRunsWaiting, sqlc.LockRunsWaitingParams{
+			Namespaces: []string{string(run.Namespace)}, RunIds: []string{string(run.RunID)},
+		})
+		clock := queueValues[time.Time](p, sqlc.Clock, nil)
+		if err := p.send(ctx, conn); err != nil {
+			return err
+		}
+		if len(*rows) == 0 {
+			return history.ErrRunNotFound
+		}
+		row := (*rows)[0]
+		record, err := runRecord(row)
+		if err != nil || record.NextSeq != nextSeq || record.Status.Ended() {
+			return err
+		}
+		s.states.drop(row.ID)
+		now := later((*clock)[0].UTC(), record.UpdatedAt)
+		return writeBlocked(ctx, conn, row.ID, history.BlockedOutcome(record, cause, diagnosis, now, s.cfg.Limits))
+	})
+	return translate(err)
+}
+
+func writeBlocked(ctx context.Context, conn *pgx.Conn, id int64, out history.Outcome) error {
+	var (
+		events sqlc.AppendEventsParams
+		runs   sqlc.UpdateRunsParams
+	)
+	if err := addEvents(&events, id, out.Events); err != nil {
+		return err
+	}
+	addRun(&runs, storedRun{ID: id, Run: out.Run})
+	p := &pipeline{}
+	if len(events.Runs) > 0 {
+		p.exec(sqlc.AppendEvents, events)
+	}
+	p.exec(sqlc.UpdateRuns, runs)
+	p.commit()
+	return p.send(ctx, conn)
+}
+
+// WakeBlocked makes the blocked runs of these codes due now, whatever their back-off: for a process that brings code that
+// may be mended. Errors: ErrUnavailable, *DatabaseError.
+func (s *Store) WakeBlocked(ctx context.Context, codes []Code) error {
+	if len(codes) == 0 {
+		return nil
+	}
+	workflows, versions := codeArrays(codes)
+	return s.change(ctx, sqlc.WakeBlocked, sqlc.WakeBlockedParams{Workflows: workflows, Versions: versions})
+}
+
+// postpone lets a due run rest. It writes no event.
+func (s *Store) postpone(ctx context.Context, run history.RunKey, delay time.Duration) error {
+	return s.change(ctx, sqlc.PostponeRun, sqlc.PostponeRunParams{
+		Namespace: string(run.Namespace), RunID: string(run.RunID), Delay: delay.Seconds(),
+	})
+}
+
+// change runs one statement in a transaction of its own.
+func (s *Store) change(ctx context.Context, sql string, params any) error {
+	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, func(ctx context.Context, conn *pgx.Conn) error {
+		p := &pipeline{}
+		p.begin(s.cfg.LockTimeout)
+		p.exec(sql, params)
+		p.commit()
+		return p.send(ctx, conn)
+	})
+	return translate(err)
+}

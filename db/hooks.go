@@ -1,0 +1,137 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"github.com/flowgate-go/flowgate/db/internal/sqlc"
+	"github.com/flowgate-go/flowgate/internal/canon"
+	"github.com/flowgate-go/flowgate/internal/history"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// HookView is a hook's record as of the time it was read. An active hook past its deadline shows as expired, without a
+// time of resolution until a turn has recorded it.
+type HookView struct {
+	history.Hook
+	Run        history.RunKey
+	SpecDigest canon.Digest // of the run's spec
+	ReadAt     time.Time    // by the database's clock
+}
+
+// HookFilter says which hooks to list. Empty fields pass everything.
+type HookFilter struct {
+	Namespace spec.Namespace // required
+	Run       spec.RunID
+	State     history.HookState // as shown: an active hook past its deadline is expired
+	Labels    spec.Labels       // all of them
+	OlderThan time.Duration     // since they were created, by the database's clock, to the microsecond
+	Cursor    string            // of the page before
+	Limit     int               // at most 1,000, default 50
+}
+
+// Hook reads a hook without a lock. Errors: history.ErrHookNotFound, also when there is no such run; ErrUnavailable;
+// *DatabaseError.
+func (s *Store) Hook(ctx context.Context, run history.RunKey, id spec.HookID) (HookView, error) {
+	row, err := statements.ReadHook(ctx, s.pool, sqlc.ReadHookParams{
+		Namespace: string(run.Namespace), RunID: string(run.RunID), HookID: string(id),
+	})
+	if err != nil {
+		return HookView{}, readError(err, history.ErrHookNotFound)
+	}
+	return hookView(row)
+}
+
+// ResolveToken finds the hook that answers to a token, in any namespace, by the token's digests under every loaded key.
+// Errors: history.ErrTokenNotFound, ErrUnavailable, *DatabaseError.
+func (s *Store) ResolveToken(ctx context.Context, digests []history.TokenDigest) (HookView, error) {
+	raw := make([][]byte, len(digests))
+	for i, d := range digests {
+		raw[i] = d[:]
+	}
+	rows, err := statements.ResolveTokens(ctx, s.pool, sqlc.ResolveTokensParams{TokenDigests: raw})
+	if err != nil {
+		return HookView{}, readError(err, nil)
+	}
+	if len(rows) == 0 {
+		return HookView{}, history.ErrTokenNotFound
+	}
+	return hookView(sqlc.ReadHookRow(rows[0]))
+}
+
+// ListHooks lists hooks of one namespace, or of one run of it, those created last first, without a lock. The cursor for
+// the next page is empty on the last one. Errors: *spec.InvalidError for a bad cursor or label, ErrUnavailable,
+// *DatabaseError.
+func (s *Store) ListHooks(ctx context.Context, f HookFilter) (hooks []HookView, next string, err error) {
+	before, err := hookCursor.before(f.Cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	labels, err := labelFilter(f.Labels)
+	if err != nil {
+		return nil, "", err
+	}
+	limit := pageSize(f.Limit)
+	rows, err := s.listHooks(ctx, sqlc.ListRunHooksParams{
+		Namespace: string(f.Namespace), RunID: string(f.Run), Before: before, State: string(f.State),
+		OlderMicros: max(f.OlderThan.Microseconds(), 0), Labels: labels, Count: int64(limit) + 1,
+	}, len(f.Labels) > 0)
+	if err != nil {
+		return nil, "", readError(err, nil)
+	}
+	rows, next = page(rows, limit, hookCursor, func(r sqlc.ReadHookRow) int64 { return r.Hook.ID })
+	for _, row := range rows {
+		view, err := hookView(row)
+		if err != nil {
+			return nil, "", err
+		}
+		hooks = append(hooks, view)
+	}
+	return hooks, next, nil
+}
+
+// listHooks chooses the statement whose index serves the filter.
+func (s *Store) listHooks(ctx context.Context, f sqlc.ListRunHooksParams, labelled bool) ([]sqlc.ReadHookRow, error) {
+	on := replanned{s.pool}
+	switch {
+	case f.RunID != "":
+		rows, err := statements.ListRunHooks(ctx, on, f)
+		return hookRows(rows, func(r sqlc.ListRunHooksRow) sqlc.ReadHookRow { return sqlc.ReadHookRow(r) }), err
+	case labelled:
+		rows, err := statements.ListLabelledHooks(ctx, on, sqlc.ListLabelledHooksParams{
+			Namespace: f.Namespace, Before: f.Before, State: f.State, OlderMicros: f.OlderMicros, Labels: f.Labels, Count: f.Count,
+		})
+		return hookRows(rows, func(r sqlc.ListLabelledHooksRow) sqlc.ReadHookRow { return sqlc.ReadHookRow(r) }), err
+	}
+	rows, err := statements.ListHooks(ctx, on, sqlc.ListHooksParams{
+		Namespace: f.Namespace, Before: f.Before, State: f.State, OlderMicros: f.OlderMicros, Count: f.Count,
+	})
+	return hookRows(rows, func(r sqlc.ListHooksRow) sqlc.ReadHookRow { return sqlc.ReadHookRow(r) }), err
+}
+
+func hookRows[R any](rows []R, read func(R) sqlc.ReadHookRow) []sqlc.ReadHookRow {
+	out := make([]sqlc.ReadHookRow, len(rows))
+	for i, row := range rows {
+		out[i] = read(row)
+	}
+	return out
+}
+
+func hookView(row sqlc.ReadHookRow) (HookView, error) {
+	hook, err := hookRecord(row.Hook)
+	if err != nil {
+		return HookView{}, err
+	}
+	digest, err := canon.FromBytes(row.SpecDigest)
+	if err != nil {
+		return HookView{}, err
+	}
+	view := HookView{
+		Hook: hook, SpecDigest: digest, ReadAt: row.ReadAt.UTC(),
+		Run: history.RunKey{Namespace: spec.Namespace(row.RunNamespace), RunID: spec.RunID(row.RunID)},
+	}
+	if hook.Expired(view.ReadAt) {
+		view.State = history.StateExpired
+	}
+	return view, nil
+}

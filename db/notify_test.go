@@ -1,0 +1,140 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowgate-go/flowgate/internal/history"
+)
+
+// listener counts raw notifications of a channel.
+func (r *acceptRig) listener(channel string) (count func() int) {
+	r.t.Helper()
+	conn, err := pgx.ConnectConfig(r.t.Context(), r.pool.Config().ConnConfig)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := conn.Exec(r.t.Context(), "listen "+channel); err != nil {
+		r.t.Fatal(err)
+	}
+	var n atomic.Int64
+	ctx, cancel := context.WithCancel(context.Background())
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for {
+			if _, err := conn.WaitForNotification(ctx); err != nil {
+				return
+			}
+			n.Add(1)
+		}
+	})
+	r.t.Cleanup(func() {
+		cancel()
+		ended.Wait()
+		_ = conn.Close(context.Background())
+	})
+	return func() int { return int(n.Load()) }
+}
+
+func TestHintsAreFewAndNoneIsMissing(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	ready, ended := r.listener(readyChannel), r.listener(endedChannel)
+	r.ok(r.startOf("a"))
+	r.until("the first hint came", func() bool { return ready() == 1 })
+	began := time.Now()
+	for i := range 100 {
+		r.ok(r.signal("a", fmt.Sprint(i), "1"))
+	}
+	windows := int(time.Since(began)/notifyWindow) + 2
+	before := ready()
+	if before > windows {
+		t.Errorf("%d hints in %d windows", before, windows)
+	}
+	rest(t.Context(), 3*notifyWindow) // until the last window is over
+	before = ready()
+	r.ok(r.signal("a", "last", "1"))
+	r.until("the last commit was hinted at", func() bool { return ready() > before })
+	if ended() != 0 {
+		t.Error("a hint of an ended run, and none has ended")
+	}
+	r.ok(&history.CancelRun{Run: keyOf("a")})
+	r.until("the end was hinted at", func() bool { return ended() == 1 })
+}
+
+// What is refused or repeated wakes nobody; every run that became due does, after its commit.
+func TestReadyAndEndedFollowTheCommit(t *testing.T) {
+	t.Parallel()
+	type seen struct {
+		ref RunRef
+		due bool
+	}
+	readies, ends := make(chan seen, 100), make(chan history.RunKey, 100)
+	var r *acceptRig
+	r = running(t, func(c *Config) {
+		c.Ready = func(ref RunRef) {
+			due := value[bool](r, `select wake_at <= clock_timestamp() from runs where run_id = $1`, ref.Key.RunID)
+			readies <- seen{ref, due}
+		}
+		c.Ended = func(key history.RunKey) { ends <- key }
+	})
+	r.ok(r.startOf("a"))
+	r.ok(r.signal("a", "s1", "1"))
+	for range 2 {
+		got := <-readies
+		want := seen{RunRef{Key: keyOf("a"), Code: Code{Workflow: "invoice", Version: "1"}}, true}
+		if got != want {
+			t.Errorf("ready %+v, want %+v", got, want)
+		}
+	}
+	r.ok(r.signal("a", "s1", "1"))
+	r.ok(r.startOf("a"))
+	r.ok(&history.CancelRun{Run: keyOf("a")})
+	if got := <-ends; got != keyOf("a") {
+		t.Errorf("ended %v", got)
+	}
+	r.ok(&history.CancelRun{Run: keyOf("a")})
+	if len(readies) != 0 || len(ends) != 0 {
+		t.Errorf("%d and %d more calls, want none", len(readies), len(ends))
+	}
+}
+
+func TestListenSurvivesItsConnection(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	var ready, ended atomic.Int64
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Listen(ctx, func() { ready.Add(1) }, func() { ended.Add(1) }) }()
+	r.until("it listens", func() bool { return ready.Load() == 1 && ended.Load() == 1 })
+	r.Nudge()
+	r.until("a nudge came", func() bool { return ready.Load() == 2 })
+	r.sql(`select pg_terminate_backend(pid) from pg_stat_activity
+		where datname = current_database() and query ilike 'listen%'`)
+	r.until("it listens again and says so", func() bool { return ready.Load() >= 3 && ended.Load() == 2 })
+	r.ok(r.startOf("a"))
+	r.ok(&history.CancelRun{Run: keyOf("a")})
+	r.until("hints come again", func() bool { return ready.Load() >= 4 && ended.Load() >= 3 })
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Listen: %v", err)
+	}
+}
+
+// The connection for hints may be lost: the next hints go over another one.
+func TestNotifierConnectsAgain(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	ready := r.listener(readyChannel)
+	r.Nudge()
+	r.until("a hint came", func() bool { return ready() == 1 })
+	r.sql(`select pg_terminate_backend(pid) from pg_stat_activity
+		where datname = current_database() and query like '%pg_notify%' and pid <> pg_backend_pid()`)
+	r.until("hints come again", func() bool { r.Nudge(); return ready() > 1 })
+}

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/flowgate-go/flowgate/db"
+	"github.com/flowgate-go/flowgate/internal/history"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// Engine runs workflows on a database. Its embedded Handle has the use cases of the namespace "default"; Namespace gives
+// those of another one. It is safe for concurrent use.
+type Engine struct {
+	*Handle
+
+	cfg    Config
+	limits history.Limits
+	base   *url.URL // of links; nil when none is configured
+	store  *db.Store
+
+	authorities *authorities
+	versions    *versions
+	live        *liveCodes
+	registry    *registry
+	exec        *executor
+	waiters     *waiters
+	nudges      chan struct{} // holds one: more would say nothing new
+	started     atomic.Bool
+}
+
+// New makes an engine and checks its keys against those that other processes on the database use. It starts nothing.
+//
+// Errors: *InvalidError for the public URL, an error of package db when a key is missing that a retained hook needs or
+// has another value than elsewhere, ErrUnavailable.
+func New(ctx context.Context, cfg Config) (*Engine, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	base, err := parseBase(cfg.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{
+		cfg: cfg, limits: cfg.Limits.run(), base: base, authorities: newAuthorities(), registry: newRegistry(),
+		nudges: make(chan struct{}, 1),
+	}
+	e.Handle = &Handle{e: e, ns: spec.DefaultNamespace}
+	e.exec = newExecutor(cfg)
+	e.store = db.Open(cfg.Pool, db.Config{
+		Limits: e.limits, Authority: e.authorities.lookup, Process: cfg.Process, Log: cfg.Logger,
+		Ready: func(db.RunRef) { e.wake() },
+		Ended: func(key history.RunKey) { e.waiters.wake(key) },
+	})
+	e.versions = &versions{load: e.store.SpecVersion}
+	e.live = &liveCodes{load: e.store.LiveCodes}
+	e.waiters = newWaiters(e.store.EndedRuns, cfg.Logger)
+	if err := e.store.CheckKeys(ctx, keyChecks(cfg)); err != nil {
+		return nil, fmt.Errorf("check token keys: %w", err)
+	}
+	return e, nil
+}
+
+func newExecutor(cfg Config) *executor {
+	return &executor{
+		keys: cfg.Keys, random: cfg.Random, limits: cfg.Limits.run(), callBudget: cfg.CallBudget,
+		batchBudget: cfg.BatchBudget, dev: cfg.Dev, stuck: newStuckCalls(cfg.Logger),
+	}
+}
+
+func keyChecks(cfg Config) []db.KeyCheck {
+	var checks []db.KeyCheck
+	for _, c := range cfg.Keys.Checks() {
+		checks = append(checks, db.KeyCheck{Kind: db.KeyKind(c.Kind), ID: c.ID, Check: c.Check[:]})
+	}
+	return checks
+}
+
+var errRunTwice = errors.New("engine: Run was called before")
+
+// Run does the engine's work until ctx ends: it commits what callers send, moves runs on where workflows are registered,
+// and listens to other processes. Use cases that write answer ErrUnavailable before and after.
+//
+// When ctx ends it finishes the claim under way and returns nil, once its goroutines have ended but for calls of
+// workflow functions that were abandoned. Run is called once.
+func (e *Engine) Run(ctx context.Context) error {
+	if !e.started.CompareAndSwap(false, true) {
+		return errRunTwice
+	}
+	codes := e.registry.freeze()
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() error { return e.store.Run(ctx) })
+	work.Go(func() error { return e.waiters.run(ctx) })
+	work.Go(func() error { return e.store.Listen(ctx, e.wake, e.waiters.poll) })
+	if len(codes) > 0 {
+		d := &dispatcher{
+			store: e.store, exec: e.exec, registry: e.registry, codes: codes, nudges: e.nudges,
+			poll: e.cfg.PollInterval, random: e.cfg.Random, log: e.cfg.Logger,
+		}
+		work.Go(func() error { return d.run(ctx) })
+		work.Go(func() error { return e.heartbeat(ctx, codes) })
+	}
+	err := work.Wait()
+	if n := e.exec.stuck.count(); n > 0 {
+		e.cfg.Logger.Warn().Int("abandoned", n).Msg("calls of workflow functions are still under way")
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// wake has the dispatcher look for due runs. It never blocks.
+func (e *Engine) wake() {
+	select {
+	case e.nudges <- struct{}{}:
+	default:
+	}
+}
+
+// Nudge has every process look for due runs now. Call it after committing a transaction in which StartTx or
+// SendSignalTx were used; without it the next poll finds what they stored.
+func (e *Engine) Nudge() { e.store.Nudge() }
+
+// Ping asks the database for a sign of life. Errors: ErrUnavailable.
+func (e *Engine) Ping(ctx context.Context) error {
+	if err := e.cfg.Pool.Ping(ctx); err != nil {
+		return ErrUnavailable // the driver's words may name hosts and accounts
+	}
+	return nil
+}
+
+// NewID makes an identifier the way Start names a run that its caller does not: by default a UUIDv7.
+func (e *Engine) NewID() string { return e.cfg.NewID() }
+
+// Stats are figures of this process.
+type Stats struct {
+	AbandonedCalls int // calls of workflow functions that ran too long and have not returned
+	Waiters        int // callers in Wait
+}
+
+// Stats reads them; it costs no query.
+func (e *Engine) Stats() Stats {
+	return Stats{AbandonedCalls: e.exec.stuck.count(), Waiters: e.waiters.waiting()}
+}

@@ -1,0 +1,187 @@
+package enginetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/spec"
+	"github.com/flowgate-go/flowgate/tokens"
+)
+
+// Run is one run under test. It is not safe for concurrent use.
+type Run struct {
+	t       testing.TB
+	r       *engine.Rehearsal
+	started time.Time
+	signals int  // sent without an ID of the test's
+	blocks  bool // a blocked run is expected
+}
+
+// Option changes what a Run is made of.
+type Option func(*engine.RehearsalConfig)
+
+// RunID names the run; default "run".
+func RunID(id spec.RunID) Option { return func(c *engine.RehearsalConfig) { c.RunID = id } }
+
+// At sets the time at which the clock begins; default 2026-01-01 00:00 UTC.
+func At(now time.Time) Option { return func(c *engine.RehearsalConfig) { c.Now = now } }
+
+// WithLimits sets the limits of the run.
+func WithLimits(l engine.Limits) Option { return func(c *engine.RehearsalConfig) { c.Limits = l } }
+
+// CallBudget sets how long one call of the function may take, in real time; default 1 s.
+func CallBudget(d time.Duration) Option {
+	return func(c *engine.RehearsalConfig) { c.CallBudget = d }
+}
+
+// New prepares a run, and fails the test when the spec is malformed. Two runs of one test code are alike to the byte.
+func New(t testing.TB, s spec.WorkflowSpec, fn engine.Workflow, opts ...Option) *Run {
+	t.Helper()
+	cfg := engine.RehearsalConfig{
+		Namespace: spec.DefaultNamespace, RunID: "run", Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Keys: testKeys(t), Random: rand.NewChaCha8([32]byte{}),
+	}
+	for _, opt := range opts {
+		opt(&cfg)
+	}
+	r, err := engine.Rehearse(s, fn, cfg)
+	if err != nil {
+		t.Fatalf("prepare the run: %v", err)
+	}
+	return &Run{t: t, r: r, started: r.Now()}
+}
+
+func testKeys(t testing.TB) *tokens.Keyring {
+	key := []tokens.Key{{ID: "test", Secret: []byte(strings.Repeat("test", 8))}}
+	keys, err := tokens.NewKeyring(key, key)
+	if err != nil {
+		t.Fatalf("make keys: %v", err)
+	}
+	return keys
+}
+
+// Start starts the run. The input is encoded as JSON.
+func (r *Run) Start(input any) {
+	r.t.Helper()
+	_, err := r.r.Start(r.encode(input), nil)
+	r.done("start", err)
+}
+
+// TryStart starts the run, which may be refused.
+func (r *Run) TryStart(input any) error {
+	r.t.Helper()
+	_, err := r.r.Start(r.encode(input), nil)
+	r.check("start")
+	return err
+}
+
+// Signal sends a signal under a new ID, which it returns.
+func (r *Run) Signal(name string, payload any) spec.SignalID {
+	r.t.Helper()
+	r.signals++
+	id := spec.SignalID(fmt.Sprintf("signal-%d", r.signals))
+	r.SignalAs(id, name, payload)
+	return id
+}
+
+// SignalAs sends a signal under an ID.
+func (r *Run) SignalAs(id spec.SignalID, name string, payload any) engine.Receipt {
+	r.t.Helper()
+	receipt, err := r.TrySignal(id, name, payload)
+	r.done("signal "+name, err)
+	return receipt
+}
+
+// TrySignal sends a signal that may be refused.
+func (r *Run) TrySignal(id spec.SignalID, name string, payload any) (engine.Receipt, error) {
+	r.t.Helper()
+	receipt, err := r.r.SendSignal(id, name, r.encode(payload))
+	r.check("signal " + name)
+	return receipt, err
+}
+
+// Resume answers a hook.
+func (r *Run) Resume(id spec.HookID, payload any) engine.Receipt {
+	r.t.Helper()
+	receipt, err := r.TryResume(id, payload)
+	r.done("resume "+string(id), err)
+	return receipt
+}
+
+// TryResume answers a hook, which may be refused.
+func (r *Run) TryResume(id spec.HookID, payload any) (engine.Receipt, error) {
+	r.t.Helper()
+	receipt, err := r.r.ResumeHook(id, r.encode(payload))
+	r.check("resume " + string(id))
+	return receipt, err
+}
+
+// Dispose withdraws a hook.
+func (r *Run) Dispose(id spec.HookID) {
+	r.t.Helper()
+	_, err := r.r.DisposeHook(id)
+	r.done("dispose "+string(id), err)
+}
+
+// Cancel cancels the run, or asks its code to where the spec is CooperativeCancel.
+func (r *Run) Cancel() {
+	r.t.Helper()
+	_, err := r.r.Cancel("")
+	r.done("cancel", err)
+}
+
+// Terminate ends the run whatever its spec says.
+func (r *Run) Terminate() {
+	r.t.Helper()
+	_, err := r.r.Terminate("")
+	r.done("terminate", err)
+}
+
+// Advance moves the clock on and stops at everything that is due on the way: timers, time-outs, expiries, and retries of
+// a blocked run.
+func (r *Run) Advance(d time.Duration) {
+	r.t.Helper()
+	r.done(fmt.Sprintf("advance %s", d), r.r.Advance(d))
+}
+
+// Deploy puts another function in the place of the workflow's, as a new release under the same version does.
+func (r *Run) Deploy(fn engine.Workflow) { r.r.Swap(fn) }
+
+// Retry makes a blocked run due now.
+func (r *Run) Retry() {
+	r.t.Helper()
+	r.done("retry", r.r.Retry())
+}
+
+// ExpectBlocked lets the run be blocked from here on; BlockedReason says why it is.
+func (r *Run) ExpectBlocked() { r.blocks = true }
+
+func (r *Run) encode(v any) []byte {
+	r.t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		r.t.Fatalf("encode a payload: %v", err)
+	}
+	return text
+}
+
+// done fails the test when a step was refused or blocked the run.
+func (r *Run) done(step string, err error) {
+	r.t.Helper()
+	if err != nil {
+		r.t.Fatalf("%s: %v\n%s", step, err, r.trace())
+	}
+	r.check(step)
+}
+
+func (r *Run) check(step string) {
+	r.t.Helper()
+	if reason := r.BlockedReason(); reason != "" && !r.blocks {
+		r.t.Fatalf("%s: the run is blocked: %s\n%s", step, reason, r.trace())
+	}
+}

@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/flowgate-go/flowgate/db"
+	"github.com/flowgate-go/flowgate/internal/history"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// Snapshot is a run as it stands. Its JSON is the run of the HTTP contract.
+type Snapshot struct {
+	RunID         spec.RunID      `json:"run_id"`
+	Workflow      string          `json:"workflow"`
+	Version       string          `json:"version"`
+	Status        Status          `json:"status"`
+	Generation    int             `json:"generation"`
+	HistoryLength int64           `json:"history_length"`           // events of the generation
+	Input         json.RawMessage `json:"input"`                    // of the generation
+	Output        json.RawMessage `json:"output,omitempty"`         // of a completed run
+	Error         string          `json:"error,omitempty"`          // of a failed run
+	BlockedReason string          `json:"blocked_reason,omitempty"` // why nothing goes on
+	Labels        spec.Labels     `json:"labels"`
+	Waiting       []Waiting       `json:"waiting"` // what is open, in the order of opening
+	UnreadSignals int             `json:"unread_signals"`
+	CreatedAt     time.Time       `json:"created_at"`
+	UpdatedAt     time.Time       `json:"updated_at"`
+	ClosedAt      *time.Time      `json:"closed_at,omitempty"`
+}
+
+// Status is where a run stands.
+type Status = history.Status
+
+// The statuses of a run. The last three are ends.
+const (
+	StatusRunning   = history.Running
+	StatusBlocked   = history.Blocked // its code panicked, erred, ran too long or contradicts the history
+	StatusCompleted = history.Completed
+	StatusFailed    = history.Failed
+	StatusCancelled = history.Cancelled
+)
+
+// Waiting is one thing that a run waits for.
+type Waiting struct {
+	Kind      string     `json:"kind"` // signal, hook or timer
+	ID        string     `json:"id"`
+	Name      string     `json:"name,omitempty"` // the signal of a wait, the declared name of a hook
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+}
+
+// Snapshot reads a run. For a run that has not ended it folds the generation's events, to tell what the run waits for.
+// Errors: *InvalidError, ErrRunNotFound, ErrUnavailable.
+func (h *Handle) Snapshot(ctx context.Context, id spec.RunID) (Snapshot, error) {
+	key, err := h.key(id)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	view, err := h.e.store.ReadRun(ctx, key)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	s := summarize(view.Run).snapshot()
+	s.Input, s.Output, s.Error = view.Input, view.Output, view.Error
+	if view.Status.Ended() {
+		return s, nil
+	}
+	if s.BlockedReason == "" {
+		s.BlockedReason, err = h.e.unattended(ctx, view.Run)
+		if err != nil {
+			return Snapshot{}, err
+		}
+	}
+	state, _, err := h.e.store.State(ctx, key)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	s.Waiting = waitingFor(state.Waiting())
+	return s, nil
+}
+
+func waitingFor(open []history.Open) []Waiting {
+	list := make([]Waiting, len(open))
+	for i, o := range open {
+		list[i] = Waiting{Kind: string(o.Kind), ID: o.ID, Name: o.Name, ExpiresAt: o.Deadline}
+		if o.Kind == history.KindWait {
+			list[i].Kind = "signal"
+		}
+	}
+	return list
+}
+
+// RunSummary is a run in a list: a Snapshot without what takes a fold or a payload.
+type RunSummary struct {
+	RunID         spec.RunID  `json:"run_id"`
+	Workflow      string      `json:"workflow"`
+	Version       string      `json:"version"`
+	Status        Status      `json:"status"`
+	Generation    int         `json:"generation"`
+	HistoryLength int64       `json:"history_length"`
+	BlockedReason string      `json:"blocked_reason,omitempty"`
+	Labels        spec.Labels `json:"labels"`
+	UnreadSignals int         `json:"unread_signals"`
+	CreatedAt     time.Time   `json:"created_at"`
+	UpdatedAt     time.Time   `json:"updated_at"`
+	ClosedAt      *time.Time  `json:"closed_at,omitempty"`
+}
+
+func summarize(r history.Run) RunSummary {
+	s := RunSummary{
+		RunID: r.Key.RunID, Workflow: r.Workflow, Version: r.Version, Status: r.Status, Generation: r.Generation,
+		HistoryLength: r.HistoryLength(), Labels: r.Labels, UnreadSignals: r.Backlog,
+		CreatedAt: r.StartedAt, UpdatedAt: r.UpdatedAt, ClosedAt: r.ClosedAt,
+	}
+	if r.Status == history.Blocked {
+		s.BlockedReason = fmt.Sprintf("%s: %s", r.BlockCause, r.BlockDiagnosis)
+	}
+	if s.Labels == nil {
+		s.Labels = spec.Labels{}
+	}
+	return s
+}
+
+func (s RunSummary) snapshot() Snapshot {
+	return Snapshot{
+		RunID: s.RunID, Workflow: s.Workflow, Version: s.Version, Status: s.Status, Generation: s.Generation,
+		HistoryLength: s.HistoryLength, BlockedReason: s.BlockedReason, Labels: s.Labels, Waiting: []Waiting{},
+		UnreadSignals: s.UnreadSignals, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt, ClosedAt: s.ClosedAt,
+	}
+}
+
+// unattended words why a running run will not go on: no live process has its code. It writes nothing; the run is due
+// the moment such a process comes.
+func (e *Engine) unattended(ctx context.Context, r history.Run) (string, error) {
+	code := Code{Workflow: r.Workflow, Version: r.Version}
+	live, err := e.live.codes(ctx)
+	if err != nil || live[db.Code(code)] {
+		return "", err
+	}
+	return "no live process registers " + code.String(), nil
+}
+
+// liveLife is how long the list of live code is used without asking again.
+const liveLife = time.Second
+
+// liveCodes caches which code live processes register.
+type liveCodes struct {
+	load func(context.Context) (map[db.Code]bool, error)
+
+	mu    sync.Mutex
+	known map[db.Code]bool
+	till  time.Time
+}
+
+func (l *liveCodes) codes(ctx context.Context) (map[db.Code]bool, error) {
+	l.mu.Lock()
+	known, fresh := l.known, time.Now().Before(l.till)
+	l.mu.Unlock()
+	if fresh {
+		return known, nil
+	}
+	known, err := l.load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.known, l.till = known, time.Now().Add(liveLife)
+	return known, nil
+}

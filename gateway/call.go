@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// unmatched is the route of a request that no route took.
+const unmatched = "unmatched"
+
+// call is what the gateway knows of one request beside the request itself.
+type call struct {
+	id      string // request ID, always our own
+	began   time.Time
+	peer    netip.Addr
+	route   string // pattern of the route, never the path
+	verdict engine.Verdict
+
+	fault    error // what made it a 5xx
+	panicked string
+	stack    []byte
+
+	// From the path, decoded and checked; set where the route has them.
+	run    spec.RunID
+	hook   spec.HookID
+	signal spec.SignalID
+	name   string // of a signal or a workflow
+	token  string // as it stands in the path
+
+	key    string         // of the signals route: the signal's ID, empty when the caller named none
+	actor  string         // of an authenticated caller
+	handle *engine.Handle // the use cases of the caller's namespace
+}
+
+// callKey is where a request carries its call.
+type callKey struct{}
+
+func callOf(c *fiber.Ctx) *call {
+	known, ok := c.Context().UserValue(callKey{}).(*call)
+	if !ok {
+		// Only a request that did not pass the outer handler lacks it, and there is no other way in.
+		return &call{route: unmatched}
+	}
+	return known
+}
+
+// begin opens the record of a request.
+func (g *Gateway) begin(ctx *fasthttp.RequestCtx) *call {
+	return &call{
+		id:    g.engine.NewID(),
+		began: time.Now(),
+		peer:  peerOf(ctx.RemoteAddr(), forwardedFor(&ctx.Request.Header), g.config.TrustedProxies),
+		route: unmatched,
+	}
+}
+
+func forwardedFor(h *fasthttp.RequestHeader) []string {
+	var lines []string
+	for _, line := range h.PeekAll("X-Forwarded-For") {
+		lines = append(lines, string(line))
+	}
+	return lines
+}
+
+// stamp sets what every response carries.
+func (k *call) stamp(res *fasthttp.Response) {
+	res.Header.Set("X-Request-Id", k.id)
+	res.Header.Set("Cache-Control", "no-store")
+	res.Header.Set("X-Content-Type-Options", "nosniff")
+}
+
+// refuse makes the refusal the answer of the call.
+func (k *call) refuse(res *fasthttp.Response, r *refusal) {
+	k.verdict, k.fault = r.problem.verdict, r.fault
+	r.write(res, k.id)
+}

@@ -1,0 +1,94 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flowgate-go/flowgate/engine"
+)
+
+// Defaults of Config, and the fixed times of the surface.
+const (
+	DefaultMaxBody      = 256 << 10        // bytes of a request body
+	DefaultMaxInFlight  = 1024             // requests in work at once
+	DefaultMaxWaiters   = 1024             // requests parked by ?wait
+	DefaultDrainTimeout = 15 * time.Second // from the end of Serve's context until requests are refused
+
+	callTimeout = 2500 * time.Millisecond // one use case of the engine, as senders give up after 3 s
+	maxWait     = 60 * time.Second        // longest ?wait
+)
+
+// ErrNoEngine and ErrNoPublicURL are the refusals of New for a Config that lacks what it must have.
+var (
+	ErrNoEngine    = errors.New("gateway needs an engine")
+	ErrNoPublicURL = errors.New("gateway needs a public URL outside dev mode")
+)
+
+// Config is what a Gateway needs. Only Engine is required in dev mode; elsewhere PublicURL is as well.
+type Config struct {
+	Engine *engine.Engine
+	Logger zerolog.Logger
+	// PublicURL is the base under which the outside world reaches the gateway, with http or https and a host. It is
+	// never taken from a request. Dev mode admits its host beside loopback ones.
+	PublicURL string
+	// Dev refuses requests whose Host is neither loopback nor the host of PublicURL, against DNS rebinding.
+	Dev bool
+	// OpenAPI lets everybody call the routes under /v1, without a credential, in the namespace default. When it is
+	// false those routes answer 401. Callbacks need no credential but their token in either case.
+	OpenAPI bool
+	// MaxBody bounds request bodies in bytes. Lowering it refuses retries of larger messages accepted before.
+	MaxBody int
+	// MaxInFlight bounds the requests in work at once; one more is answered 503.
+	MaxInFlight int
+	// MaxWaiters bounds the requests parked by ?wait; one more is answered with the present state at once.
+	MaxWaiters int
+	// DrainTimeout bounds how long Serve finishes requests after its context ended. It should exceed 7.5 s, the time a
+	// request may take to arrive and to be answered.
+	DrainTimeout time.Duration
+	// TrustedProxies are the networks whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+}
+
+func (c Config) withDefaults() Config {
+	c.MaxBody = positive(c.MaxBody, DefaultMaxBody)
+	c.MaxInFlight = positive(c.MaxInFlight, DefaultMaxInFlight)
+	c.MaxWaiters = positive(c.MaxWaiters, DefaultMaxWaiters)
+	c.DrainTimeout = positive(c.DrainTimeout, DefaultDrainTimeout)
+	return c
+}
+
+func positive[T ~int | ~int64](value, fallback T) T {
+	if value > 0 {
+		return value
+	}
+	return fallback
+}
+
+// publicHost returns the host name of PublicURL, empty where dev mode has none.
+func (c Config) publicHost() (string, error) {
+	if c.PublicURL == "" {
+		if c.Dev {
+			return "", nil
+		}
+		return "", ErrNoPublicURL
+	}
+	u, err := url.Parse(c.PublicURL)
+	if err != nil {
+		// The parser's own text repeats the value.
+		return "", errors.New("public URL: not a URL")
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "", fmt.Errorf("public URL: scheme must be http or https, is %q", u.Scheme)
+	case u.Hostname() == "":
+		return "", errors.New("public URL: must name a host")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return "", errors.New("public URL: must not hold a user, a query or a fragment")
+	}
+	return u.Hostname(), nil
+}

@@ -1,0 +1,77 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// doorSpec is the workflow of these tests: a run of it opens the hook that its input asks for and waits for "end".
+var doorSpec = spec.WorkflowSpec{
+	Name: "test.door", Version: "1", Description: "Opens one hook.",
+	Input: json.RawMessage(`{"type":["object","null"]}`),
+	Signals: []spec.Signal{
+		{Name: "note", Description: "Read by nobody.", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)},
+		{Name: "end"},
+		{Name: "any/thing"},
+	},
+	Hooks: []spec.Hook{
+		{Name: "internal", Audience: spec.Internal},
+		{Name: "soft", DisposableByToken: true},
+		{Name: "strict", Schema: json.RawMessage(`{"type":"object","properties":{"decision":{"enum":["approve","reject","escalate"]}},"required":["decision"]}`)},
+	},
+}
+
+// doorInput is the input of a door. Without a hook the run waits for "end" alone.
+type doorInput struct {
+	Hook    string        `json:"hook,omitempty"`  // declared name of the hook "h"
+	Token   string        `json:"token,omitempty"` // supplied by the host
+	Expires time.Duration `json:"expires,omitempty"`
+	Stay    bool          `json:"stay,omitempty"` // goes on waiting for "end" after the answer
+}
+
+// door ends as the signal "end" says: "complete", "fail", "again" for a new generation, "dispose" for withdrawing the
+// hook, "block" for an error. Without Stay an answer to the hook completes the run.
+func door(ctx *engine.Context) (engine.Decision, error) {
+	in, err := engine.Input[doorInput](ctx)
+	if err != nil {
+		return engine.Decision{}, err
+	}
+	wait := ctx.WaitForSignal("end", "end")
+	if how, ended, err := engine.SignalPayload[string](ctx, "end"); err != nil || ended {
+		return finish(ctx, how), err
+	}
+	if in.Hook == "" {
+		return wait, nil
+	}
+	if answer, answered, err := engine.HookPayload[json.RawMessage](ctx, "h"); err != nil || answered && !in.Stay {
+		return ctx.Complete(answer), err
+	}
+	opts := []engine.HookOption{engine.As(in.Hook), engine.Metadata(spec.HumanApproval("door").WithLabel("team", "a"))}
+	if in.Token != "" {
+		opts = append(opts, engine.Token(in.Token))
+	}
+	if in.Expires != 0 {
+		opts = append(opts, engine.ExpiresIn(in.Expires))
+	}
+	return ctx.Await(ctx.CreateHook("h", opts...), wait), nil
+}
+
+var errBlocked = errors.New("blocked by the test")
+
+func finish(ctx *engine.Context, how string) engine.Decision {
+	switch how {
+	case "fail":
+		return ctx.Fail(errBlocked)
+	case "again":
+		return ctx.ContinueAsNew(doorInput{Stay: true})
+	case "dispose":
+		return ctx.Await(ctx.DisposeHook("h"), ctx.WaitForSignal("end-2", "end"))
+	case "block":
+		return engine.Decision{}
+	}
+	return ctx.Complete(how)
+}

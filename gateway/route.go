@@ -1,0 +1,149 @@
+package gateway
+
+import (
+	"context"
+	"net/url"
+	"regexp"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// handler serves one route. What it returns is translated by the one table of errors.
+type handler func(c *fiber.Ctx, k *call) error
+
+// route is one method of one resource. The pattern is also what logs call the request.
+type route struct {
+	method  string
+	pattern string
+	needs   scope // of an API caller; empty where a token is the credential
+	keyed   bool  // whether an idempotency key means something
+	serve   handler
+}
+
+func (g *Gateway) routes() []route {
+	return []route{
+		{method: "POST", pattern: "/callbacks/flow/hooks/{token}", serve: g.resumeByToken},
+		{method: "DELETE", pattern: "/callbacks/flow/hooks/{token}", serve: g.disposeByToken},
+		{method: "POST", pattern: "/callbacks/flow/hooks", serve: g.resumeByBearer},
+
+		{method: "POST", pattern: "/v1/runs", needs: scopeRunsStart, serve: g.startRun},
+		{method: "GET", pattern: "/v1/runs", needs: scopeRunsRead, serve: g.listRuns},
+		{method: "GET", pattern: "/v1/runs/{run}", needs: scopeRunsRead, serve: g.showRun},
+		{method: "GET", pattern: "/v1/runs/{run}/history", needs: scopeRunsRead, serve: g.showHistory},
+		{method: "POST", pattern: "/v1/runs/{run}/cancel", needs: scopeRunsCancel, serve: g.cancelRun},
+		{method: "POST", pattern: "/v1/runs/{run}/terminate", needs: scopeRunsCancel, serve: g.terminateRun},
+		{method: "POST", pattern: "/v1/runs/{run}/retry", needs: scopeRunsCancel, serve: g.retryRun},
+
+		{method: "POST", pattern: "/v1/runs/{run}/signals/{name}", needs: scopeSignalsSend, keyed: true, serve: g.sendSignal},
+		{method: "GET", pattern: "/v1/runs/{run}/signals/{signal}", needs: scopeRunsRead, serve: g.showSignal},
+
+		{method: "GET", pattern: "/v1/hooks", needs: scopeRunsRead, serve: g.listHooks},
+		{method: "POST", pattern: "/v1/hooks/dispose", needs: scopeHooksDispose, serve: g.disposeByTokenInBody},
+		{method: "GET", pattern: "/v1/runs/{run}/hooks", needs: scopeRunsRead, serve: g.listHooks},
+		{method: "GET", pattern: "/v1/runs/{run}/hooks/{hook}", needs: scopeRunsRead, serve: g.showHook},
+		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/resume", needs: scopeHooksResume, serve: g.resumeHook},
+		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/dispose", needs: scopeHooksDispose, serve: g.disposeHook},
+		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/token", needs: scopeTokensMint, serve: g.mintToken},
+
+		{method: "GET", pattern: "/v1/workflows", needs: scopeRunsRead, serve: g.listWorkflows},
+		{method: "GET", pattern: "/v1/workflows/{workflow}/interface", needs: scopeRunsRead, serve: g.showInterface},
+	}
+}
+
+var placeholder = regexp.MustCompile(`\{(\w+)\}`)
+
+func (g *Gateway) register(app *fiber.App) {
+	for _, r := range g.routes() {
+		app.Add(r.method, placeholder.ReplaceAllString(r.pattern, ":$1"), g.enter(r))
+		if r.method == fiber.MethodGet {
+			app.Head(placeholder.ReplaceAllString(r.pattern, ":$1"), g.enter(r))
+		}
+	}
+}
+
+// enter is the order of checks of every route: shape of path and headers, overload, authentication and scope. The
+// handler goes on with the body and the use case. Its context is the call's own: fasthttp's never ends when a caller
+// leaves, and ends when a shutdown starts, which must not stop what is being committed.
+func (g *Gateway) enter(r route) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		k := callOf(c)
+		k.route = r.pattern
+		if err := k.shape(c, r); err != nil {
+			return err
+		}
+		if !g.inFlight.take() {
+			return refuse(unavailable)
+		}
+		defer g.inFlight.give()
+		if err := g.identify(c, k, r); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+		defer cancel()
+		c.SetUserContext(ctx)
+		return r.serve(c, k)
+	}
+}
+
+// identify sets the caller of an API route and the use cases of its namespace.
+func (g *Gateway) identify(c *fiber.Ctx, k *call, r route) error {
+	if r.needs == "" {
+		return nil
+	}
+	who, err := g.authenticate(c, r.needs)
+	if err != nil {
+		return err
+	}
+	k.actor = who.Actor
+	k.handle, err = g.engine.Namespace(who.Namespace)
+	return err
+}
+
+// shape reads what the route has in its path and checks its form.
+func (k *call) shape(c *fiber.Ctx, r route) error {
+	for _, match := range placeholder.FindAllStringSubmatch(r.pattern, -1) {
+		if err := k.setPart(match[1], c.Params(match[1])); err != nil {
+			return err
+		}
+	}
+	if !r.keyed {
+		return nil
+	}
+	var err error
+	k.key, err = signalKey(c)
+	return err
+}
+
+func (k *call) setPart(part, raw string) error {
+	if part == "token" {
+		// As it stands: a token needs no escapes, and an escaped one is another token.
+		k.token = raw
+		return nil
+	}
+	value, err := url.PathUnescape(raw)
+	if err != nil {
+		return &spec.InvalidError{Field: partField(part), Rule: "must be percent-encoded UTF-8"}
+	}
+	switch part {
+	case "run":
+		k.run = spec.RunID(value)
+	case "hook":
+		k.hook = spec.HookID(value)
+	case "signal":
+		k.signal = spec.SignalID(value)
+	default:
+		k.name = value
+	}
+	return spec.CheckName(partField(part), value)
+}
+
+// partField is how a violation calls a part of the path: as request bodies and receipts do.
+func partField(part string) string {
+	switch part {
+	case "run", "hook", "signal":
+		return part + "_id"
+	}
+	return part
+}

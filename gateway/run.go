@@ -1,0 +1,173 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// startRun starts a run, or finds that the same start was accepted before. Without a run ID one is made, and a retry
+// of such a call starts another run.
+func (g *Gateway) startRun(c *fiber.Ctx, k *call) error {
+	req, err := startRequest(c)
+	if err != nil {
+		return err
+	}
+	req.Actor = k.actor
+	started, err := k.handle.Start(c.UserContext(), req)
+	if err != nil {
+		return within("/input", err)
+	}
+	status := http.StatusCreated
+	if started.Verdict == engine.VerdictDuplicate {
+		status = http.StatusOK
+	}
+	c.Set(fiber.HeaderLocation, "/v1/runs/"+url.PathEscape(string(started.RunID)))
+	said := k.settle(c, started.Verdict, outcomeAccepted, fullReceipt(started.Receipt))
+	run, err := k.handle.Snapshot(c.UserContext(), started.RunID)
+	if err != nil {
+		// The start is committed, and a retry of a call without a run ID would start a second run.
+		return writeJSON(c, status, struct {
+			RunID spec.RunID `json:"run_id"`
+			answer
+		}{started.RunID, said})
+	}
+	return writeJSON(c, status, struct {
+		engine.Snapshot
+		answer
+	}{run, said})
+}
+
+// within moves the places that a refusal of a payload names to where the payload stands in the body.
+func within(at string, err error) error {
+	r := translate(err)
+	if r.problem != malformedPayload && r.problem != payloadSchema {
+		return err
+	}
+	for i := range r.violations {
+		r.violations[i].FieldPath = at + r.violations[i].FieldPath
+	}
+	return r
+}
+
+func startRequest(c *fiber.Ctx) (engine.StartRequest, error) {
+	var req engine.StartRequest
+	fields, err := fieldsOf(c, "workflow", "version", "run_id", "input", "labels")
+	if err != nil {
+		return req, err
+	}
+	if req.Workflow, err = fields.name("workflow"); err != nil {
+		return req, err
+	}
+	if req.Workflow == "" {
+		return req, &spec.InvalidError{Field: "workflow", Rule: "must be given"}
+	}
+	if req.Version, err = fields.name("version"); err != nil {
+		return req, err
+	}
+	id, err := fields.name("run_id")
+	if err != nil {
+		return req, err
+	}
+	req.RunID, req.Input = spec.RunID(id), fields["input"]
+	req.Labels, err = fields.labels("labels")
+	return req, err
+}
+
+// listRuns lists runs, newest first.
+func (g *Gateway) listRuns(c *fiber.Ctx, k *call) error {
+	q, err := queryOf(c, "workflow", "status", "label", "cursor", "limit")
+	if err != nil {
+		return err
+	}
+	var want engine.RunQuery
+	if want.Workflow, err = q.text("workflow"); err != nil {
+		return err
+	}
+	if want.Status, err = q.text("status"); err != nil {
+		return err
+	}
+	if want.Labels, err = q.labels(); err != nil {
+		return err
+	}
+	if want.Cursor, want.Limit, err = q.page(); err != nil {
+		return err
+	}
+	page, err := k.handle.ListRuns(c.UserContext(), want)
+	if err != nil {
+		return err
+	}
+	return k.show(c, page)
+}
+
+// showRun shows a run. With ?wait it answers as soon as the run ends, or when the time is over.
+func (g *Gateway) showRun(c *fiber.Ctx, k *call) error {
+	q, err := queryOf(c, "wait")
+	if err != nil {
+		return err
+	}
+	wait, err := q.span("wait", maxWait)
+	if err != nil {
+		return err
+	}
+	run, err := g.snapshot(c.UserContext(), k, wait)
+	if err != nil {
+		return err
+	}
+	return k.show(c, run)
+}
+
+// snapshot reads a run, after waiting for its end where that is asked for. Whoever finds no room to wait, or waits
+// when a drain begins, gets the present state at once.
+func (g *Gateway) snapshot(ctx context.Context, k *call, wait time.Duration) (engine.Snapshot, error) {
+	run, err := k.handle.Snapshot(ctx, k.run)
+	if err != nil || wait == 0 || run.ClosedAt != nil || g.Draining() || !g.waiters.take() {
+		return run, err
+	}
+	defer g.waiters.give()
+
+	// While parked the request holds no room that others could work in, nor a database connection.
+	g.inFlight.give()
+	ended, err := g.awaitEnd(ctx, k, wait)
+	g.inFlight.force()
+	if err == nil {
+		return ended, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	return k.handle.Snapshot(ctx, k.run)
+}
+
+// awaitEnd returns the run once it ended. Its error says only that the present state must be read.
+func (g *Gateway) awaitEnd(ctx context.Context, k *call, wait time.Duration) (engine.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
+	defer cancel()
+	defer context.AfterFunc(g.drain, cancel)()
+	return k.handle.Wait(ctx, k.run)
+}
+
+// showHistory shows the events of one generation, the newest unless another is named.
+func (g *Gateway) showHistory(c *fiber.Ctx, k *call) error {
+	q, err := queryOf(c, "generation", "cursor", "limit")
+	if err != nil {
+		return err
+	}
+	var want engine.HistoryQuery
+	if want.Generation, err = q.whole("generation", 1, 1<<31-1, 0); err != nil {
+		return err
+	}
+	if want.Cursor, want.Limit, err = q.page(); err != nil {
+		return err
+	}
+	page, err := k.handle.History(c.UserContext(), k.run, want)
+	if err != nil {
+		return err
+	}
+	return k.show(c, page)
+}

@@ -1,0 +1,47 @@
+-- What accepting and advancing both write. Arrays are parallel, one element per row. An array has no NULL: the zero time,
+-- 0 and '' stand for it where the column may be NULL.
+
+-- name: AppendEvents :exec
+INSERT INTO events (run, seq, generation, type, at, data, payload)
+SELECT u.run, u.seq, u.generation, u.type, u.at, u.data, u.payload
+FROM ROWS FROM (
+    unnest(@runs::bigint[]), unnest(@seqs::bigint[]), unnest(@generations::integer[]), unnest(@types::text[]),
+    unnest(@ats::timestamptz[]), unnest(@datas::json[]), unnest(@payloads::bytea[])
+) AS u (run, seq, generation, type, at, data, payload);
+
+-- name: UpdateRuns :exec
+UPDATE runs r SET
+    status = u.status,
+    generation = u.generation,
+    first_seq = u.first_seq,
+    next_seq = u.next_seq,
+    backlog = u.backlog,
+    cancel_requested_at = nullif(u.cancel_requested_at, '0001-01-01T00:00:00Z'::timestamptz),
+    block_cause = nullif(u.block_cause, ''),
+    block_diagnosis = nullif(u.block_diagnosis, ''),
+    block_attempts = u.block_attempts,
+    wake_at = nullif(u.wake_at, '0001-01-01T00:00:00Z'::timestamptz),
+    updated_at = u.updated_at,
+    closed_at = nullif(u.closed_at, '0001-01-01T00:00:00Z'::timestamptz)
+FROM ROWS FROM (
+    unnest(@ids::bigint[]), unnest(@statuses::text[]), unnest(@generations::integer[]), unnest(@first_seqs::bigint[]),
+    unnest(@next_seqs::bigint[]), unnest(@backlogs::integer[]), unnest(@cancel_requested_ats::timestamptz[]),
+    unnest(@block_causes::text[]), unnest(@block_diagnoses::text[]), unnest(@block_attempts::integer[]),
+    unnest(@wake_ats::timestamptz[]), unnest(@updated_ats::timestamptz[]), unnest(@closed_ats::timestamptz[])
+) AS u (id, status, generation, first_seq, next_seq, backlog, cancel_requested_at, block_cause, block_diagnosis,
+    block_attempts, wake_at, updated_at, closed_at)
+WHERE r.id = u.id;
+
+-- name: SettleHooks :exec
+UPDATE hooks h SET
+    state = u.state,
+    payload_digest = nullif(u.payload_digest, ''::bytea),
+    resolved_at = u.resolved_at,
+    resolved_seq = u.resolved_seq,
+    source = u.source,
+    actor = u.actor
+FROM ROWS FROM (
+    unnest(@runs::bigint[]), unnest(@hook_ids::text[]), unnest(@states::text[]), unnest(@payload_digests::bytea[]),
+    unnest(@resolved_ats::timestamptz[]), unnest(@resolved_seqs::bigint[]), unnest(@sources::text[]), unnest(@actors::text[])
+) AS u (run, hook_id, state, payload_digest, resolved_at, resolved_seq, source, actor)
+WHERE h.run = u.run AND h.hook_id = u.hook_id;

@@ -1,0 +1,139 @@
+-- The advance side of the door: claiming due runs, reading what they have not folded yet, and writing what a turn changed.
+-- Arrays are parallel. A LATERAL sub-select with an ORDER BY stays a look-up by key for each element, at any table size.
+
+-- name: ClaimRuns :many
+-- Locks due runs of the given codes, oldest first, leaving out those that another transaction has locked. The code that
+-- waits longest is served first, and the outer LIMIT stops the scan, so that no row is locked in vain. Always answers with
+-- at least one row: with nothing claimed it says when something will be due and which run was left out for 200 ms.
+WITH code AS (
+    SELECT c.workflow, c.version
+    FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (workflow, version)
+), claimed AS MATERIALIZED (
+    SELECT due.*
+    FROM (
+        SELECT code.workflow, code.version
+        FROM code
+        ORDER BY (
+            SELECT head.wake_at FROM runs AS head
+            WHERE head.workflow = code.workflow AND head.version = code.version AND head.wake_at IS NOT NULL
+            ORDER BY head.wake_at LIMIT 1
+        )
+    ) AS ready
+    CROSS JOIN LATERAL (
+        SELECT r.* FROM runs AS r
+        WHERE r.workflow = ready.workflow AND r.version = ready.version AND r.wake_at <= statement_timestamp()
+        ORDER BY r.wake_at LIMIT @batch::bigint FOR UPDATE SKIP LOCKED
+    ) AS due
+    LIMIT @batch::bigint
+), next AS (
+    SELECT soon.wake_at
+    FROM code
+    CROSS JOIN LATERAL (
+        SELECT r.wake_at FROM runs AS r
+        WHERE r.workflow = code.workflow AND r.version = code.version AND r.wake_at > statement_timestamp()
+        ORDER BY r.wake_at LIMIT 1
+    ) AS soon
+    ORDER BY soon.wake_at LIMIT 1
+), skipped AS (
+    SELECT late.namespace, late.run_id
+    FROM code
+    CROSS JOIN LATERAL (
+        SELECT r.namespace, r.run_id, r.wake_at FROM runs AS r
+        WHERE r.workflow = code.workflow AND r.version = code.version
+            AND r.wake_at <= statement_timestamp() - interval '200 milliseconds'
+            AND r.id <> ALL (ARRAY(SELECT claimed.id FROM claimed))
+        ORDER BY r.wake_at LIMIT 1
+    ) AS late
+    WHERE (SELECT count(*) FROM claimed) < @batch::bigint
+    ORDER BY late.wake_at LIMIT 1
+)
+SELECT next.wake_at AS next_due, skipped.namespace AS skipped_namespace, skipped.run_id AS skipped_run_id, claimed.*
+FROM (SELECT true) AS always
+LEFT JOIN next ON true
+LEFT JOIN skipped ON true
+LEFT JOIN claimed ON true;
+
+-- name: ClaimRun :many
+-- Claims one run, waiting for its lock, if it is still due and of one of the codes then.
+SELECT r.* FROM runs AS r
+WHERE r.namespace = @namespace AND r.run_id = @run_id AND r.wake_at <= statement_timestamp()
+    AND EXISTS (
+        SELECT FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (workflow, version)
+        WHERE c.workflow = r.workflow AND c.version = r.version
+    )
+FOR UPDATE;
+
+-- name: EventsFrom :many
+-- The events of each run from a seq on; the caller holds the lock, so the answer ends where the run's record says.
+SELECT e.*
+FROM ROWS FROM (unnest(@runs::bigint[]), unnest(@seqs::bigint[])) AS c (run, seq)
+CROSS JOIN LATERAL (
+    SELECT ev.* FROM events AS ev WHERE ev.run = c.run AND ev.seq >= c.seq ORDER BY ev.seq
+) AS e;
+
+-- name: EventsBetween :many
+-- Events of earlier generations by ranges of seqs, both ends included.
+SELECT e.*
+FROM ROWS FROM (unnest(@runs::bigint[]), unnest(@firsts::bigint[]), unnest(@lasts::bigint[])) AS c (run, first, last)
+CROSS JOIN LATERAL (
+    SELECT ev.* FROM events AS ev
+    WHERE ev.run = c.run AND ev.seq BETWEEN c.first AND c.last
+    ORDER BY ev.seq
+) AS e;
+
+-- name: InsertHooks :many
+-- In the order of the arrays, which is that of the token digests: two transactions that want the same tokens wait for each
+-- other in one order. A row whose token or ID is taken is left out of the answer. An array has no NULL: the zero time, 0
+-- and '' stand for it.
+INSERT INTO hooks (run, namespace, hook_id, name, metadata, labels, token_digest, digest_key, mint_key, nonce, state,
+    created_at, expires_at, resolved_at, resolved_seq, source, actor)
+SELECT u.run, u.namespace, u.hook_id, u.name, u.metadata, u.labels, u.token_digest, u.digest_key, nullif(u.mint_key, ''),
+    nullif(u.nonce, ''::bytea), u.state, u.created_at, nullif(u.expires_at, '0001-01-01T00:00:00Z'::timestamptz),
+    nullif(u.resolved_at, '0001-01-01T00:00:00Z'::timestamptz), nullif(u.resolved_seq, 0), u.source, u.actor
+FROM ROWS FROM (
+    unnest(@runs::bigint[]), unnest(@namespaces::text[]), unnest(@hook_ids::text[]), unnest(@names::text[]),
+    unnest(@metadatas::jsonb[]), unnest(@labels::jsonb[]), unnest(@token_digests::bytea[]), unnest(@digest_keys::text[]),
+    unnest(@mint_keys::text[]), unnest(@nonces::bytea[]), unnest(@states::text[]), unnest(@created_ats::timestamptz[]),
+    unnest(@expires_ats::timestamptz[]), unnest(@resolved_ats::timestamptz[]), unnest(@resolved_seqs::bigint[]),
+    unnest(@sources::text[]), unnest(@actors::text[])
+) WITH ORDINALITY AS u (run, namespace, hook_id, name, metadata, labels, token_digest, digest_key, mint_key, nonce, state,
+    created_at, expires_at, resolved_at, resolved_seq, source, actor, ord)
+ORDER BY u.ord
+ON CONFLICT DO NOTHING
+RETURNING run, hook_id;
+
+-- name: TokenOwners :many
+-- Who holds these tokens, in any namespace.
+SELECT h.token_digest, h.run, h.hook_id, r.namespace, r.run_id
+FROM hooks AS h
+JOIN runs AS r ON r.id = h.run
+WHERE h.token_digest = ANY (@token_digests::bytea[]);
+
+-- name: TakeBackHooks :exec
+-- Removes hooks that this transaction inserted for runs whose turn is decided again.
+DELETE FROM hooks AS h
+USING ROWS FROM (unnest(@runs::bigint[]), unnest(@hook_ids::text[])) AS u (run, hook_id)
+WHERE h.run = u.run AND h.hook_id = u.hook_id;
+
+-- name: ConsumeSignals :exec
+UPDATE signals AS s SET consumed_by = u.wait_id, consumed_generation = u.generation
+FROM ROWS FROM (
+    unnest(@runs::bigint[]), unnest(@signal_ids::text[]), unnest(@wait_ids::text[]), unnest(@generations::integer[])
+) AS u (run, signal_id, wait_id, generation)
+WHERE s.run = u.run AND s.signal_id = u.signal_id;
+
+-- name: PostponeRun :exec
+-- For a run whose turn can neither be stored nor blocked. wake_at is no projection of events.
+UPDATE runs AS r SET wake_at = clock_timestamp() + (@delay::float8) * interval '1 second'
+WHERE r.namespace = @namespace AND r.run_id = @run_id AND r.wake_at <= clock_timestamp();
+
+-- name: WakeBlocked :exec
+-- A run that is locked now is being worked on, so it is left alone.
+UPDATE runs AS r SET wake_at = clock_timestamp()
+WHERE r.id IN (
+    SELECT b.id
+    FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (workflow, version)
+    JOIN runs AS b ON b.workflow = c.workflow AND b.version = c.version
+    WHERE b.status = 'blocked' AND b.wake_at > clock_timestamp()
+    FOR UPDATE OF b SKIP LOCKED
+);

@@ -1,0 +1,21 @@
+-- name: Heartbeat :exec
+INSERT INTO workers (process, workflow, version, seen_at)
+SELECT @process::text, c.workflow, c.version, clock_timestamp()
+FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (workflow, version)
+ON CONFLICT (process, workflow, version) DO UPDATE SET seen_at = excluded.seen_at;
+
+-- name: DropDeadWorkers :exec
+-- A few rows of processes that ended without saying so, a day ago or more.
+DELETE FROM workers AS w USING (
+    SELECT d.process, d.workflow, d.version FROM workers AS d
+    WHERE d.seen_at < clock_timestamp() - interval '1 day'
+    LIMIT 100 FOR UPDATE SKIP LOCKED
+) AS dead
+WHERE w.process = dead.process AND w.workflow = dead.workflow AND w.version = dead.version;
+
+-- name: LiveCodes :many
+SELECT DISTINCT w.workflow, w.version FROM workers AS w
+WHERE w.seen_at > clock_timestamp() - interval '30 seconds';
+
+-- name: Leave :exec
+DELETE FROM workers AS w WHERE w.process = @process;
