@@ -93,12 +93,13 @@ func (t *Turn) openWait(c *OpenWait) {
 	if known && w.status != WaitWithdrew {
 		return
 	}
-	data := &WaitOpened{WaitID: c.ID, Signal: c.Signal, OpenedAt: t.effective(), Again: known}
+	data := &WaitOpened{WaitID: c.ID, Signal: c.Signal, Again: known}
 	if known {
 		data.Deadline = w.deadline
 	} else {
 		data.Deadline = t.deadline(c.Timeout, c.Until)
 	}
+	data.OpenedAt = t.openedAt(data.Deadline)
 	t.emit(data)
 }
 
@@ -107,12 +108,13 @@ func (t *Turn) startTimer(c *StartTimer) {
 	if known && tm.status != WaitWithdrew {
 		return
 	}
-	data := &TimerStarted{TimerID: c.ID, OpenedAt: t.effective(), Again: known}
+	data := &TimerStarted{TimerID: c.ID, Again: known}
 	if known {
 		data.Due = tm.due
 	} else {
 		data.Due = *t.deadline(c.In, c.At)
 	}
+	data.OpenedAt = t.openedAt(&data.Due)
 	t.emit(data)
 }
 
@@ -130,9 +132,10 @@ func (t *Turn) createHook(c *CreateHook) {
 		name = string(c.ID)
 	}
 	t.created = append(t.created, c.ID)
+	deadline := t.deadline(c.In, c.At)
 	t.emit(&HookCreated{
 		HookID: c.ID, Name: name, Metadata: c.Metadata, Grant: c.Grant,
-		ExpiresAt: t.deadline(c.In, c.At), OpenedAt: t.effective(),
+		ExpiresAt: deadline, OpenedAt: t.openedAt(deadline),
 	})
 }
 
@@ -150,6 +153,15 @@ func (t *Turn) withdrawHook(id spec.HookID) {
 		return
 	}
 	t.emit(&HookDisposed{HookID: id, ByCode: true})
+}
+
+// openedAt is the effective time of an opening, where that counts: for what is opened past its deadline. Anything else is
+// ordered by its deadline, which lies after both.
+func (t *Turn) openedAt(deadline *time.Time) *time.Time {
+	if deadline == nil || deadline.After(t.now) {
+		return nil
+	}
+	return t.effective()
 }
 
 // effective is the time that orders what is opened now among facts still to be taken; nil when it is the turn's own.
