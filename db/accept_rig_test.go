@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/flowgate-go/flowgate/internal/canon"
@@ -77,7 +76,12 @@ type acceptRig struct {
 // newAcceptRig opens a store without running it.
 func newAcceptRig(t testing.TB, change ...func(*Config)) *acceptRig {
 	t.Helper()
-	r := &acceptRig{t: t, pool: pgtest.New(t)}
+	return rigOn(t, pgtest.New(t), change...)
+}
+
+func rigOn(t testing.TB, pool *pgxpool.Pool, change ...func(*Config)) *acceptRig {
+	t.Helper()
+	r := &acceptRig{t: t, pool: pool}
 	for _, d := range []canon.Digest{plainSpec, coopSpec, strangeSpec} {
 		r.sql(`insert into specs (digest, document) values ($1, '{}')`, d[:])
 	}
@@ -278,5 +282,3 @@ func (r *acceptRig) messagesTo(run string, n int) (ms []history.Message) {
 	}
 	return ms
 }
-
-var _ connection = (*pgx.Conn)(nil)

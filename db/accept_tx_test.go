@@ -81,9 +81,9 @@ func TestAcceptTxLeavesSettingsAlone(t *testing.T) {
 	t.Parallel()
 	r := newAcceptRig(t)
 	tx := r.begin()
-	settings := func() (s [4]string) {
+	settings := func() (s [5]string) {
 		err := tx.QueryRow(t.Context(), `select current_setting('lock_timeout'), current_setting('enable_hashjoin'),
-			current_setting('enable_mergejoin'), current_setting('statement_timeout')`).Scan(&s[0], &s[1], &s[2], &s[3])
+			current_setting('enable_mergejoin'), current_setting('statement_timeout'), current_setting('enable_seqscan')`).Scan(&s[0], &s[1], &s[2], &s[3], &s[4])
 		if err != nil {
 			t.Fatal(err)
 		}

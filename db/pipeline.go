@@ -31,7 +31,7 @@ func (p *pipeline) begin(lockTimeout time.Duration) {
 // open opens a transaction without bounds; settings may follow later.
 func (p *pipeline) open() { p.batch.Queue("begin isolation level read committed read write") }
 
-// settings bound the statements that follow in the transaction and keep them on the primary keys.
+// settings bound the statements that follow in the transaction and keep them on the keys.
 func (p *pipeline) settings(lockTimeout time.Duration) {
 	p.exec(sqlc.SetTimeouts, sqlc.SetTimeoutsParams{
 		LockTimeout:      milliseconds(lockTimeout),

@@ -55,7 +55,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e.exec = newExecutor(cfg)
 	e.store = db.Open(cfg.Pool, db.Config{
 		Limits: e.limits, Authority: e.authorities.lookup, Process: cfg.Process, Log: cfg.Logger,
-		Ready: func(db.RunRef) { e.wake() },
+		Ready: e.ready,
 		Ended: func(key history.RunKey) { e.waiters.wake(key) },
 	})
 	e.versions = &versions{load: e.store.SpecVersion}
@@ -114,6 +114,13 @@ func (e *Engine) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// ready is told which run became due, or of any run by the zero reference.
+func (e *Engine) ready(ref db.RunRef) {
+	if _, ours := e.registry.get(Code(ref.Code)); ours || ref == (db.RunRef{}) {
+		e.wake()
+	}
 }
 
 // wake has the dispatcher look for due runs. It never blocks.

@@ -28,7 +28,7 @@ const tokenPlace = "{token}"
 // HookLink makes the link of an open hook: the same one on every call and in every process that has the mint key. No
 // table, event or log holds it.
 //
-// Errors: *InvalidError, ErrRunNotFound, ErrHookNotFound; *HookConflictError when the hook was answered,
+// Errors: *InvalidError; ErrHookNotFound, also where there is no such run; *HookConflictError when the hook was answered,
 // *HookClosedError when it closed or its deadline is past; ErrTokenNotMinted when the host supplied the token;
 // ErrNoPublicURL; ErrUnavailable.
 func (h *Handle) HookLink(ctx context.Context, run spec.RunID, id spec.HookID) (Link, error) {

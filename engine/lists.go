@@ -170,7 +170,7 @@ func checkHookQuery(q *HookQuery) error {
 	return checkLimit(&q.Limit)
 }
 
-// Hook reads one hook. Errors: *InvalidError, ErrRunNotFound, ErrHookNotFound, ErrUnavailable.
+// Hook reads one hook. Errors: *InvalidError, ErrHookNotFound, also where there is no such run, ErrUnavailable.
 func (h *Handle) Hook(ctx context.Context, run spec.RunID, id spec.HookID) (HookView, error) {
 	key, err := h.hook(HookRequest{RunID: run, HookID: id})
 	if err != nil {
@@ -183,6 +183,7 @@ func (h *Handle) Hook(ctx context.Context, run spec.RunID, id spec.HookID) (Hook
 	return showHookView(view), nil
 }
 
+// showHookView shows a hook as of the time it was read.
 func showHookView(v db.HookView) HookView { return showHook(v.Run.RunID, v.Hook, v.ReadAt) }
 
 func showHook(run spec.RunID, h history.Hook, now time.Time) HookView {

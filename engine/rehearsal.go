@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -211,5 +210,3 @@ func (r *Rehearsal) Token(id spec.HookID) (tokens.Secret, error) {
 }
 
 func (r *Rehearsal) begun() bool { return r.run.NextSeq > 0 }
-
-func (r *Rehearsal) String() string { return fmt.Sprintf("rehearsal of run %q", r.key.RunID) }

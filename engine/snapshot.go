@@ -63,23 +63,36 @@ func (h *Handle) Snapshot(ctx context.Context, id spec.RunID) (Snapshot, error) 
 	if err != nil {
 		return Snapshot{}, err
 	}
-	s := summarize(view.Run).snapshot()
-	s.Input, s.Output, s.Error = view.Input, view.Output, view.Error
 	if view.Status.Ended() {
-		return s, nil
+		return showRow(view), nil
 	}
-	if s.BlockedReason == "" {
-		s.BlockedReason, err = h.e.unattended(ctx, view.Run)
-		if err != nil {
-			return Snapshot{}, err
-		}
+	state, run, err := h.e.store.State(ctx, key)
+	if damaged(err) {
+		return showRow(view), nil // its row tells why it is blocked, and nobody what it waits for
 	}
-	state, _, err := h.e.store.State(ctx, key)
 	if err != nil {
 		return Snapshot{}, err
 	}
-	s.Waiting = waitingFor(state.Waiting())
-	return s, nil
+	if run.Status.Ended() { // between the two reads; an end is final
+		view, err = h.e.store.ReadRun(ctx, key)
+		return showRow(view), err
+	}
+	s := summarize(run).snapshot()
+	s.Input, s.Waiting = state.Input().Bytes(), waitingFor(state.Waiting())
+	if s.Status == StatusRunning {
+		s.BlockedReason, err = h.e.unattended(ctx, run)
+	}
+	return s, err
+}
+
+// damaged says that the stored events of the run do not make a state.
+func damaged(err error) bool { return as[*history.FoldError](err) || as[*history.DecodeError](err) }
+
+// showRow is all of a run that has ended; of another one it lacks what the run waits for.
+func showRow(view db.RunView) Snapshot {
+	s := summarize(view.Run).snapshot()
+	s.Input, s.Output, s.Error = view.Input, view.Output, view.Error
+	return s
 }
 
 func waitingFor(open []history.Open) []Waiting {
@@ -136,6 +149,9 @@ func (s RunSummary) snapshot() Snapshot {
 // the moment such a process comes.
 func (e *Engine) unattended(ctx context.Context, r history.Run) (string, error) {
 	code := Code{Workflow: r.Workflow, Version: r.Version}
+	if _, own := e.registry.get(code); own && e.started.Load() {
+		return "", nil
+	}
 	live, err := e.live.codes(ctx)
 	if err != nil || live[db.Code(code)] {
 		return "", err

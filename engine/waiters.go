@@ -50,7 +50,6 @@ func (w *waiters) join(key history.RunKey) (_ <-chan struct{}, leave func(), ok 
 	}
 	w.byRun[key][ch] = true
 	w.count++
-	w.poll()
 	return ch, func() { w.leave(key, ch) }, true
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -36,22 +35,6 @@ type receipt struct {
 	SignalID   spec.SignalID `json:"signal_id,omitempty"`
 	Sequence   int64         `json:"sequence,omitempty"`
 	ReceivedAt *stamp        `json:"received_at,omitempty"`
-}
-
-// stamp is a time as the contract writes it: RFC 3339 with microseconds, UTC.
-type stamp time.Time
-
-// MarshalText implements encoding.TextMarshaler.
-func (s stamp) MarshalText() ([]byte, error) {
-	return time.Time(s).UTC().AppendFormat(nil, "2006-01-02T15:04:05.000000Z07:00"), nil
-}
-
-func stampOf(t *time.Time) *stamp {
-	if t == nil {
-		return nil
-	}
-	s := stamp(*t)
-	return &s
 }
 
 // namelessReceipt is the part of a receipt for who holds a token only.

@@ -19,6 +19,10 @@ func bodyOf(c *fiber.Ctx) ([]byte, error) {
 		// Clients label an empty body as they like; there is nothing it could be mistaken for.
 		return nil, nil
 	}
+	if len(body) >= c.App().Config().BodyLimit {
+		// The server lets one byte more pass than is allowed, see settings.
+		return nil, refuse(payloadTooLarge)
+	}
 	if contentType := header.ContentType(); len(contentType) > 0 && !isJSON(string(contentType)) {
 		return nil, refuse(unsupportedMediaType)
 	}

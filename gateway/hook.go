@@ -34,7 +34,7 @@ func (g *Gateway) listHooks(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	return k.show(c, page)
+	return k.show(c, viewPage(page, viewHook))
 }
 
 // showHook shows a hook: where it stands, never its token.
@@ -43,7 +43,7 @@ func (g *Gateway) showHook(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	return k.show(c, hook)
+	return k.show(c, viewHook(hook))
 }
 
 // resumeHook answers a hook by its IDs, internal ones as well.

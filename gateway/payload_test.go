@@ -107,6 +107,17 @@ func TestPayload_12_size_limit(t *testing.T) {
 	checkAccepted(t, s.answer(token, sized(DefaultMaxBody)))
 }
 
+func TestPayload_12_a_lower_limit_is_exact(t *testing.T) {
+	t.Parallel()
+	s := serveOn(t, newEngine(t), func(c *Config) { c.MaxBody = 100 })
+	s.start("r", doorInput{})
+	sized := func(n int) string { return `"` + strings.Repeat("a", n-2) + `"` }
+	checkAccepted(t, s.signal("r", "any%2Fthing", "k", sized(100)))
+	for _, n := range []int{101, 102, 500} {
+		checkProblem(t, s.signal("r", "any%2Fthing", "l", sized(n)), 413, "payload-too-large")
+	}
+}
+
 // 14: nothing is decompressed, whatever it would hold.
 func TestPayload_14_encodings_are_refused(t *testing.T) {
 	t.Parallel()

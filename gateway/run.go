@@ -39,9 +39,9 @@ func (g *Gateway) startRun(c *fiber.Ctx, k *call) error {
 		}{started.RunID, said})
 	}
 	return writeJSON(c, status, struct {
-		engine.Snapshot
+		runView
 		answer
-	}{run, said})
+	}{viewRun(run), said})
 }
 
 // within moves the places that a refusal of a payload names to where the payload stands in the body.
@@ -103,7 +103,7 @@ func (g *Gateway) listRuns(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	return k.show(c, page)
+	return k.show(c, viewPage(page, viewSummary))
 }
 
 // showRun shows a run. With ?wait it answers as soon as the run ends, or when the time is over.
@@ -120,7 +120,7 @@ func (g *Gateway) showRun(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	return k.show(c, run)
+	return k.show(c, viewRun(run))
 }
 
 // snapshot reads a run, after waiting for its end where that is asked for. Whoever finds no room to wait, or waits
@@ -132,10 +132,7 @@ func (g *Gateway) snapshot(ctx context.Context, k *call, wait time.Duration) (en
 	}
 	defer g.waiters.give()
 
-	// While parked the request holds no room that others could work in, nor a database connection.
-	g.inFlight.give()
 	ended, err := g.awaitEnd(ctx, k, wait)
-	g.inFlight.force()
 	if err == nil {
 		return ended, nil
 	}
@@ -144,8 +141,11 @@ func (g *Gateway) snapshot(ctx context.Context, k *call, wait time.Duration) (en
 	return k.handle.Snapshot(ctx, k.run)
 }
 
-// awaitEnd returns the run once it ended. Its error says only that the present state must be read.
+// awaitEnd returns the run once it ended. Its error says only that the present state must be read. While parked the
+// request holds no room that others could work in, nor a database connection.
 func (g *Gateway) awaitEnd(ctx context.Context, k *call, wait time.Duration) (engine.Snapshot, error) {
+	g.inFlight.give()
+	defer g.inFlight.force()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	defer context.AfterFunc(g.drain, cancel)()
@@ -169,5 +169,5 @@ func (g *Gateway) showHistory(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	return k.show(c, page)
+	return k.show(c, viewHistory(page))
 }

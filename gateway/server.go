@@ -35,7 +35,7 @@ func (g *Gateway) settings() fiber.Config {
 		// Streaming would switch the body limit off.
 		StreamRequestBody: false,
 		Prefork:           false,
-		// One byte more than a payload may have, so that the engine says where the limit is.
+		// One byte more than allowed: who is just over the limit is refused by the handler and keeps the connection.
 		BodyLimit:                    g.config.MaxBody + 1,
 		Concurrency:                  maxConnections,
 		ReadBufferSize:               headerBytes,

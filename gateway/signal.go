@@ -47,5 +47,5 @@ func (g *Gateway) showSignal(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	return k.show(c, r)
+	return k.show(c, signalView{r, stamp(r.ReceivedAt)})
 }

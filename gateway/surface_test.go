@@ -79,109 +79,6 @@ func TestSurface_start_refuses(t *testing.T) {
 	}
 }
 
-func TestSurface_run_history_and_lists(t *testing.T) {
-	t.Parallel()
-	s := newSite(t)
-	for i := range 5 {
-		r := s.call("POST", "/v1/runs", fmt.Sprintf(`{"workflow":"test.door","run_id":"r%d","labels":{"odd":"%d","all":"a=b"},"input":{"hook":"ask"}}`, i, i%2))
-		if r.status != 201 {
-			t.Fatal(r.raw)
-		}
-		await(t, "the hook is there", func() bool { return s.hookState(fmt.Sprint("r", i)) == "active" })
-	}
-	run := s.call("GET", "/v1/runs/r0", "")
-	if run.text("status") != "running" || run.text("verdict") != "accepted" {
-		t.Errorf("got %s", run.raw)
-	}
-	if waiting := fmt.Sprint(run.field("waiting")); !strings.Contains(waiting, "kind:hook") || !strings.Contains(waiting, "kind:signal") {
-		t.Errorf("waiting: got %s", waiting)
-	}
-	if got := idsOf(t, s, "/v1/runs?limit=2", "run_id"); fmt.Sprint(got) != "[r4 r3 r2 r1 r0]" {
-		t.Errorf("pages: got %v", got)
-	}
-	for query, want := range map[string]string{
-		"label=odd%3D1":                "[r3 r1]",
-		"label=odd=0&label=all=a%3Db":  "[r4 r2 r0]",
-		"label=odd=0&label=odd=0":      "[r4 r2 r0]",
-		"label=none=1":                 "[]",
-		"workflow=test.door&limit=200": "[r4 r3 r2 r1 r0]",
-		"workflow=other":               "[]",
-		"status=running":               "[r4 r3 r2 r1 r0]",
-		"status=failed":                "[]",
-	} {
-		if got := idsOf(t, s, "/v1/runs?"+query, "run_id"); fmt.Sprint(got) != want {
-			t.Errorf("%s: got %v, want %s", query, got, want)
-		}
-	}
-	if got := idsOf(t, s, "/v1/hooks?state=active&label=team=a&limit=3", "run_id"); fmt.Sprint(got) != "[r4 r3 r2 r1 r0]" {
-		t.Errorf("hooks: got %v", got)
-	}
-	if got := idsOf(t, s, "/v1/hooks?older_than=24h", "run_id"); len(got) != 0 {
-		t.Errorf("old hooks: got %v", got)
-	}
-	if got := idsOf(t, s, "/v1/runs/r2/hooks", "run_id"); fmt.Sprint(got) != "[r2]" {
-		t.Errorf("hooks of one run: got %v", got)
-	}
-	checkProblem(t, s.call("GET", "/v1/runs/nobody/hooks", ""), 404, "not-found")
-	checkHistory(t, s)
-}
-
-func checkHistory(t *testing.T, s *site) {
-	t.Helper()
-	var types []string
-	path := "/v1/runs/r0/history?limit=2"
-	for at := path; at != ""; {
-		r := s.call("GET", at, "")
-		events, _ := r.field("events").([]any)
-		for _, e := range events {
-			event := e.(map[string]any)
-			if diff := cmp.Diff([]string{"at", "data", "generation", "seq", "type"}, keys(event)); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
-			types = append(types, event["type"].(string))
-			if event["type"] == "hook.created" {
-				if id, _ := event["data"].(map[string]any)["token_id"].(string); len(id) != 8 {
-					t.Errorf("token_id is missing in %v", event)
-				}
-			}
-		}
-		at = ""
-		if next := r.text("next_cursor"); next != "" {
-			at = path + "&cursor=" + next
-		}
-	}
-	if got := strings.Join(types, " "); got != "run.started hook.created wait.opened" && got != "run.started wait.opened hook.created" {
-		t.Errorf("got %s", got)
-	}
-	if r := s.call("GET", "/v1/runs/r0/history?generation=7", ""); r.status != 200 {
-		t.Errorf("a generation that is not: got %d", r.status)
-	}
-}
-
-// idsOf follows a list to its end.
-func idsOf(t *testing.T, s *site, path, member string) []string {
-	t.Helper()
-	ids := []string{}
-	for at := path; at != ""; {
-		r := s.call("GET", at, "")
-		if r.status != 200 || r.text("verdict") != "accepted" {
-			t.Fatalf("%s: got %d %s", at, r.status, r.raw)
-		}
-		items, ok := r.field("items").([]any)
-		if !ok {
-			t.Fatalf("%s: no items in %s", at, r.raw)
-		}
-		for _, item := range items {
-			ids = append(ids, fmt.Sprint(item.(map[string]any)[member]))
-		}
-		at = ""
-		if next := r.text("next_cursor"); next != "" {
-			at = path + "&cursor=" + next
-		}
-	}
-	return ids
-}
-
 func TestSurface_parameters_are_checked(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -311,6 +208,43 @@ func TestSurface_a_blocked_run_takes_messages_and_is_retried(t *testing.T) {
 	}
 	checkAccepted(t, s.call("POST", "/v1/runs/r/cancel", ``))
 }
+
+// Every time in a body is written in one way, whatever part of the system it comes from.
+func TestSurface_times_are_written_in_one_way(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.open("r", doorInput{Hook: "ask", Expires: time.Hour, Stay: true})
+	bodies := []reply{
+		s.call("GET", "/v1/runs/r", ""),
+		s.call("GET", "/v1/runs/r/hooks/h", ""),
+		s.call("POST", "/v1/runs/r/hooks/h/token", ""),
+		s.call("POST", "/v1/runs/r/hooks/h/resume", "1"),
+		s.signal("r", "end", "e", `"complete"`),
+		s.call("GET", "/v1/runs/r/signals/e", ""),
+		s.call("GET", "/v1/runs/r/hooks", ""),
+	}
+	s.awaitStatus("r", engine.StatusCompleted)
+	bodies = append(bodies, s.call("GET", "/v1/runs/r", ""), s.call("GET", "/v1/runs", ""))
+	for _, r := range bodies {
+		found := anyTime.FindAllStringSubmatch(r.raw, -1)
+		if len(found) == 0 {
+			t.Errorf("no time in %s", r.raw)
+		}
+		for _, at := range found {
+			if !microseconds.MatchString(at[1]) || at[1] < "2020" {
+				t.Errorf("%s in %s", at[1], r.raw)
+			}
+		}
+	}
+	events, _ := s.call("GET", "/v1/runs/r/history", "").field("events").([]any)
+	for _, e := range events {
+		if at, _ := e.(map[string]any)["at"].(string); !microseconds.MatchString(at) || at < "2020" {
+			t.Errorf("at: got %q", at)
+		}
+	}
+}
+
+var anyTime = regexp.MustCompile(`"(\d{4}-\d\d-\d\dT[^"]*)"`)
 
 var microseconds = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`)
 

@@ -44,6 +44,13 @@ func TestToken_16_18_variants_are_unknown(t *testing.T) {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}
 	}
+	for _, path := range []string{
+		"/Callbacks/flow/hooks/", "/callbacks/flow/HOOKS/", "/callbacks//flow/hooks/", "/callbacks/flow/./hooks/", "/callbacks%2Fflow/hooks/",
+	} {
+		if got := anonymous(s.one(post(path+token, "Content-Length: 1", "Connection: close", "", "1"))); !strings.HasPrefix(got, "404 ") {
+			t.Errorf("%s: got %s", path, got)
+		}
+	}
 	for _, run := range []string{"r", "r2"} {
 		if state := s.hookState(run); state != "active" {
 			t.Errorf("the hook of %s is %s", run, state)

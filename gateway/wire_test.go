@@ -189,6 +189,11 @@ func TestWire_12_bodies_over_the_limit(t *testing.T) {
 	checkProblem(t, s.call("POST", junkPath, over+" "), 413, "payload-too-large")
 	checkProblem(t, s.one(post(junkPath, "Content-Length: 10000000000", "", "")), 413, "payload-too-large")
 
+	// A sender that is still writing gets the answer, not a broken connection.
+	for range 20 {
+		checkProblem(t, s.call("POST", junkPath, strings.Repeat(" ", DefaultMaxBody+(600<<10))), 413, "payload-too-large")
+	}
+
 	conn := s.dial()
 	var chunked bytes.Buffer
 	out := bufio.NewWriter(&chunked)

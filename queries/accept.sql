@@ -3,12 +3,13 @@
 -- whole table, and which locks rows in the order of the arrays.
 
 -- name: SetTimeouts :exec
--- Every transaction of the door begins with it. The planner has no statistics for arrays; without hash and merge joins it
--- stays on the primary keys, whatever the size of the tables.
+-- Every transaction of the door begins with it. The planner has no statistics for arrays, and a plan that is kept was made
+-- for the size the tables had then: without hash joins, merge joins and scans it stays on the keys, whatever the size.
 SELECT set_config('lock_timeout', @lock_timeout::text, true),
     set_config('statement_timeout', @statement_timeout::text, true),
     set_config('enable_hashjoin', 'off', true),
-    set_config('enable_mergejoin', 'off', true);
+    set_config('enable_mergejoin', 'off', true),
+    set_config('enable_seqscan', 'off', true);
 
 -- name: InsertRuns :many
 -- The rows are written as they stand after their run.started: event 1 exists and a turn is due. Waits for a transaction
@@ -75,14 +76,15 @@ CROSS JOIN LATERAL (
 ) AS h;
 
 -- name: ActiveHooks :many
--- OFFSET 0 keeps the planner from turning the look-up of each run into one join.
+-- OFFSET 0 keeps the planner from turning the look-up of each run into one join. An active hook is one without
+-- resolved_at; asking for its state would let the planner read the index of all active hooks instead.
 SELECT h.*
 FROM ROWS FROM (unnest(@namespaces::text[]), unnest(@run_ids::text[])) AS k (namespace, run_id)
 CROSS JOIN LATERAL (
     SELECT r1.id FROM runs r1 WHERE r1.namespace = k.namespace AND r1.run_id = k.run_id LIMIT 1
 ) AS r
 CROSS JOIN LATERAL (
-    SELECT h1.* FROM hooks h1 WHERE h1.run = r.id AND h1.state = 'active' OFFSET 0
+    SELECT h1.* FROM hooks h1 WHERE h1.run = r.id AND h1.resolved_at IS NULL OFFSET 0
 ) AS h;
 
 -- name: Clock :one
@@ -100,9 +102,10 @@ FROM ROWS FROM (
 -- name: HostSettings :many
 -- The settings of a transaction of the host that the door changes for a moment.
 SELECT current_setting('lock_timeout')::text AS lock_timeout, current_setting('enable_hashjoin')::text AS hash_join,
-    current_setting('enable_mergejoin')::text AS merge_join;
+    current_setting('enable_mergejoin')::text AS merge_join, current_setting('enable_seqscan')::text AS seq_scan;
 
 -- name: SetHostSettings :exec
 SELECT set_config('lock_timeout', @lock_timeout::text, true),
     set_config('enable_hashjoin', @hash_join::text, true),
-    set_config('enable_mergejoin', @merge_join::text, true);
+    set_config('enable_mergejoin', @merge_join::text, true),
+    set_config('enable_seqscan', @seq_scan::text, true);

@@ -11,9 +11,9 @@ WHERE r.namespace = @namespace AND r.run_id = @run_id;
 SELECT r.* FROM runs AS r WHERE r.namespace = @namespace AND r.run_id = @run_id;
 
 -- name: ListRuns :many
--- Newest first. An empty filter passes everything.
+-- Newest first. An empty filter passes everything. That id > 0 is the condition of the index.
 SELECT r.* FROM runs AS r
-WHERE r.namespace = @namespace AND r.id < @before::bigint
+WHERE r.namespace = @namespace AND r.id < @before::bigint AND r.id > 0
     AND (@workflow::text = '' OR r.workflow = @workflow::text)
     AND (@status::text = '' OR r.status = @status::text)
 ORDER BY r.id DESC LIMIT @count::bigint;
@@ -21,7 +21,7 @@ ORDER BY r.id DESC LIMIT @count::bigint;
 -- name: ListLabelledRuns :many
 -- As ListRuns, of runs that have all the labels. The partial index needs its own condition repeated.
 SELECT r.* FROM runs AS r
-WHERE r.namespace = @namespace AND r.id < @before::bigint
+WHERE r.namespace = @namespace AND r.id < @before::bigint AND r.id > 0
     AND (@workflow::text = '' OR r.workflow = @workflow::text)
     AND (@status::text = '' OR r.status = @status::text)
     AND r.labels <> '{}' AND r.labels @> @labels::jsonb

@@ -60,39 +60,34 @@ type client struct {
 	out  io.Writer
 }
 
+type answer map[string]json.RawMessage
+
 func (c client) tell(ctx context.Context, title, method, path, body string) error {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
+	code, got, err := c.ask(ctx, method, path, body)
 	if err != nil {
 		return err
+	}
+	line := fmt.Sprintf("%-30s %d", title, code)
+	for _, field := range []string{"verdict", "differs", "state", "output"} {
+		if value, there := got[field]; there {
+			line += fmt.Sprintf(" %s=%s", field, value)
+		}
+	}
+	_, err = fmt.Fprintln(c.out, line)
+	return err
+}
+
+func (c client) ask(ctx context.Context, method, path, body string) (code int, got answer, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	defer res.Body.Close()
-	var answer struct {
-		Verdict  string          `json:"verdict"`
-		Status   json.RawMessage `json:"status"` // of a run a word, of a problem the number again
-		Output   json.RawMessage `json:"output"`
-		State    string          `json:"state"`
-		Consumed struct {
-			WaitID string `json:"wait_id"`
-		} `json:"consumed_by"`
-		Differs []string `json:"differs"`
-	}
-	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.out, "%-31s %d %s", title, res.StatusCode, answer.Verdict)
-	switch {
-	case answer.Output != nil:
-		fmt.Fprintf(c.out, ": %s %s", answer.Status, answer.Output)
-	case answer.Differs != nil:
-		fmt.Fprintf(c.out, ": differs in %s", strings.Join(answer.Differs, ", "))
-	case answer.State != "":
-		fmt.Fprintf(c.out, ": %s by the wait %s", answer.State, answer.Consumed.WaitID)
-	}
-	fmt.Fprintln(c.out)
-	return nil
+	err = json.NewDecoder(res.Body).Decode(&got)
+	return res.StatusCode, got, err
 }

@@ -18,7 +18,7 @@ CROSS JOIN LATERAL (
     SELECT r1.id FROM runs r1 WHERE r1.namespace = k.namespace AND r1.run_id = k.run_id LIMIT 1
 ) AS r
 CROSS JOIN LATERAL (
-    SELECT h1.id, h1.run, h1.namespace, h1.hook_id, h1.name, h1.metadata, h1.labels, h1.token_digest, h1.digest_key, h1.mint_key, h1.nonce, h1.state, h1.payload_digest, h1.created_at, h1.expires_at, h1.resolved_at, h1.resolved_seq, h1.source, h1.actor FROM hooks h1 WHERE h1.run = r.id AND h1.state = 'active' OFFSET 0
+    SELECT h1.id, h1.run, h1.namespace, h1.hook_id, h1.name, h1.metadata, h1.labels, h1.token_digest, h1.digest_key, h1.mint_key, h1.nonce, h1.state, h1.payload_digest, h1.created_at, h1.expires_at, h1.resolved_at, h1.resolved_seq, h1.source, h1.actor FROM hooks h1 WHERE h1.run = r.id AND h1.resolved_at IS NULL OFFSET 0
 ) AS h
 `
 
@@ -27,7 +27,8 @@ type ActiveHooksParams struct {
 	RunIds     []string
 }
 
-// OFFSET 0 keeps the planner from turning the look-up of each run into one join.
+// OFFSET 0 keeps the planner from turning the look-up of each run into one join. An active hook is one without
+// resolved_at; asking for its state would let the planner read the index of all active hooks instead.
 func (q *Queries) ActiveHooks(ctx context.Context, db DBTX, arg ActiveHooksParams) ([]Hook, error) {
 	rows, err := db.Query(ctx, ActiveHooks, arg.Namespaces, arg.RunIds)
 	if err != nil {
@@ -122,13 +123,14 @@ func (q *Queries) FindRuns(ctx context.Context, db DBTX, arg FindRunsParams) ([]
 
 const HostSettings = `-- name: HostSettings :many
 SELECT current_setting('lock_timeout')::text AS lock_timeout, current_setting('enable_hashjoin')::text AS hash_join,
-    current_setting('enable_mergejoin')::text AS merge_join
+    current_setting('enable_mergejoin')::text AS merge_join, current_setting('enable_seqscan')::text AS seq_scan
 `
 
 type HostSettingsRow struct {
 	LockTimeout string
 	HashJoin    string
 	MergeJoin   string
+	SeqScan     string
 }
 
 // The settings of a transaction of the host that the door changes for a moment.
@@ -141,7 +143,12 @@ func (q *Queries) HostSettings(ctx context.Context, db DBTX) ([]HostSettingsRow,
 	items := []HostSettingsRow{}
 	for rows.Next() {
 		var i HostSettingsRow
-		if err := rows.Scan(&i.LockTimeout, &i.HashJoin, &i.MergeJoin); err != nil {
+		if err := rows.Scan(
+			&i.LockTimeout,
+			&i.HashJoin,
+			&i.MergeJoin,
+			&i.SeqScan,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -476,17 +483,24 @@ func (q *Queries) LockRunsWaiting(ctx context.Context, db DBTX, arg LockRunsWait
 const SetHostSettings = `-- name: SetHostSettings :exec
 SELECT set_config('lock_timeout', $1::text, true),
     set_config('enable_hashjoin', $2::text, true),
-    set_config('enable_mergejoin', $3::text, true)
+    set_config('enable_mergejoin', $3::text, true),
+    set_config('enable_seqscan', $4::text, true)
 `
 
 type SetHostSettingsParams struct {
 	LockTimeout string
 	HashJoin    string
 	MergeJoin   string
+	SeqScan     string
 }
 
 func (q *Queries) SetHostSettings(ctx context.Context, db DBTX, arg SetHostSettingsParams) error {
-	_, err := db.Exec(ctx, SetHostSettings, arg.LockTimeout, arg.HashJoin, arg.MergeJoin)
+	_, err := db.Exec(ctx, SetHostSettings,
+		arg.LockTimeout,
+		arg.HashJoin,
+		arg.MergeJoin,
+		arg.SeqScan,
+	)
 	return err
 }
 
@@ -495,7 +509,8 @@ const SetTimeouts = `-- name: SetTimeouts :exec
 SELECT set_config('lock_timeout', $1::text, true),
     set_config('statement_timeout', $2::text, true),
     set_config('enable_hashjoin', 'off', true),
-    set_config('enable_mergejoin', 'off', true)
+    set_config('enable_mergejoin', 'off', true),
+    set_config('enable_seqscan', 'off', true)
 `
 
 type SetTimeoutsParams struct {
@@ -506,8 +521,8 @@ type SetTimeoutsParams struct {
 // The accept side of the door. Keys come as parallel arrays in key order (namespace, run_id, byte by byte). Each key is
 // looked up by a LATERAL sub-select with a LIMIT, which the planner can neither reorder nor turn into a join that reads a
 // whole table, and which locks rows in the order of the arrays.
-// Every transaction of the door begins with it. The planner has no statistics for arrays; without hash and merge joins it
-// stays on the primary keys, whatever the size of the tables.
+// Every transaction of the door begins with it. The planner has no statistics for arrays, and a plan that is kept was made
+// for the size the tables had then: without hash joins, merge joins and scans it stays on the keys, whatever the size.
 func (q *Queries) SetTimeouts(ctx context.Context, db DBTX, arg SetTimeoutsParams) error {
 	_, err := db.Exec(ctx, SetTimeouts, arg.LockTimeout, arg.StatementTimeout)
 	return err

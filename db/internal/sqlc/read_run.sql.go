@@ -51,7 +51,7 @@ func (q *Queries) EndedRuns(ctx context.Context, db DBTX, arg EndedRunsParams) (
 
 const ListLabelledRuns = `-- name: ListLabelledRuns :many
 SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r
-WHERE r.namespace = $1 AND r.id < $2::bigint
+WHERE r.namespace = $1 AND r.id < $2::bigint AND r.id > 0
     AND ($3::text = '' OR r.workflow = $3::text)
     AND ($4::text = '' OR r.status = $4::text)
     AND r.labels <> '{}' AND r.labels @> $5::jsonb
@@ -119,7 +119,7 @@ func (q *Queries) ListLabelledRuns(ctx context.Context, db DBTX, arg ListLabelle
 
 const ListRuns = `-- name: ListRuns :many
 SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r
-WHERE r.namespace = $1 AND r.id < $2::bigint
+WHERE r.namespace = $1 AND r.id < $2::bigint AND r.id > 0
     AND ($3::text = '' OR r.workflow = $3::text)
     AND ($4::text = '' OR r.status = $4::text)
 ORDER BY r.id DESC LIMIT $5::bigint
@@ -133,7 +133,7 @@ type ListRunsParams struct {
 	Count     int64
 }
 
-// Newest first. An empty filter passes everything.
+// Newest first. An empty filter passes everything. That id > 0 is the condition of the index.
 func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]Run, error) {
 	rows, err := db.Query(ctx, ListRuns,
 		arg.Namespace,
