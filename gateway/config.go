@@ -32,11 +32,13 @@ var (
 // Config is what a Gateway needs. Only Engine is required in dev mode; elsewhere PublicURL is as well.
 type Config struct {
 	Engine *engine.Engine
+	// Logger gets one line per request: never a path, query, payload or token. The zero Logger discards them.
 	Logger zerolog.Logger
 	// PublicURL is the base under which the outside world reaches the gateway, with http or https and a host. It is
 	// never taken from a request. Dev mode admits its host beside loopback ones.
 	PublicURL string
-	// Dev refuses requests whose Host is neither loopback nor the host of PublicURL, against DNS rebinding.
+	// Dev refuses requests whose Host is neither loopback nor the host of PublicURL with 403 forbidden, on every route,
+	// against DNS rebinding.
 	Dev bool
 	// OpenAPI lets everybody call the routes under /v1, without a credential, in the namespace default. When it is
 	// false those routes answer 401. Callbacks need no credential but their token in either case.
