@@ -19,6 +19,7 @@ import (
 
 	"github.com/flowgate-go/flowgate/app"
 	"github.com/flowgate-go/flowgate/examples/workflows"
+	"github.com/flowgate-go/flowgate/internal/pgembed/pgtest"
 )
 
 // serverDir is a folder for an embedded PostgreSQL: for root it runs under another account, which t.TempDir shuts out.
@@ -174,6 +175,34 @@ func TestDevKeepsRunsAndLinks(t *testing.T) {
 		if strings.Contains(log, "fhk_") {
 			t.Error("a token was printed")
 		}
+	}
+}
+
+// With a database of somebody else's only the keys are dev mode's own.
+func TestDevOnAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	dir, url := t.TempDir(), pgtest.URL(t)
+	first := startDev(t, "--data-dir", dir, "--database-url", url)
+	open := openLink(t, first.url, "trip-1")
+	if err := first.stop(); err != nil {
+		t.Fatal(err)
+	}
+	second := startDev(t, "--data-dir", dir, "--database-url", url)
+	if again := link(t, second.url, "trip-1"); again != strings.Replace(open, first.url, second.url, 1) {
+		t.Error("the link is another one after a restart")
+	}
+	if err := second.stop(); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 || left[0].Name() != "keys.env" {
+		t.Errorf("%v, %v in the folder, want the keys", left, err)
+	}
+	// Without the keys the links in the database would be unknown.
+	_, _, err = runWith(t, nil, "dev", "--data-dir", t.TempDir(), "--database-url", url,
+		"--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0")
+	if err == nil || !strings.Contains(err.Error(), "key") {
+		t.Errorf("error %v, want the want of the keys", err)
 	}
 }
 

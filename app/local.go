@@ -37,7 +37,8 @@ type Instance struct {
 	process   *process
 	server    *pgembed.Server // nil for a database of somebody else's
 	dir       string
-	throwAway bool // dir goes with the instance
+	throwAway bool     // dir goes with the instance
+	kept      []string // what is in dir, for people
 	stop      context.CancelFunc
 	ended     chan struct{}
 	err       error // what ended the process; read it after ended
@@ -97,6 +98,7 @@ func (i *Instance) start(ctx context.Context, l Local) error {
 			return err
 		}
 		from.databaseURL, from.databaseEnded = i.server.URL(), i.server.Done()
+		i.kept = append(i.kept, "data")
 	}
 	if err := db.Migrate(ctx, from.databaseURL); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
@@ -106,6 +108,7 @@ func (i *Instance) start(ctx context.Context, l Local) error {
 		if from.keys, err = keptKeys(i.dir); err != nil {
 			return err
 		}
+		i.kept = append(i.kept, "keys")
 	}
 	i.process, err = compose(ctx, from)
 	return err
@@ -146,7 +149,7 @@ func (i *Instance) AdminURL() string {
 	return "http://" + i.process.admin.Addr().String()
 }
 
-// Dir is the folder of the embedded PostgreSQL and the keys; empty when there is neither.
+// Dir is the folder that Local named, or the one that was made for it.
 func (i *Instance) Dir() string { return i.dir }
 
 // Engine has the use cases of the running engine.
@@ -156,7 +159,7 @@ func (i *Instance) Engine() *engine.Engine { return i.process.engine }
 func (i *Instance) Done() <-chan struct{} { return i.ended }
 
 // Close stops the instance and waits: the gateway finishes the requests under way, at most 10 s, then the engine ends,
-// then PostgreSQL. The error is that of the part that failed. It is called once.
+// then PostgreSQL. The error is that of the part that failed. Closing again changes nothing.
 func (i *Instance) Close() error {
 	i.stop()
 	<-i.ended

@@ -15,8 +15,14 @@ import (
 // Main is the whole main of a program with these workflows: it runs the command that the arguments name and exits with
 // ExitCode. SIGINT and SIGTERM stop a server gracefully; a second one ends the process at once.
 func Main(registrations ...Registration) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // from the first signal on, the next one has its default effect
+	ctx, stop := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		signal.Stop(signals) // before anybody can see the stop: the next signal has its default effect
+		stop()
+	}()
 	err := Run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr, registrations...)
 	if err != nil {
 		fmt.Fprintf(tokens.ScrubWriter(os.Stderr), "flowgate: %v\n", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -21,16 +22,17 @@ const composeWithin = 10 * time.Second
 
 // parts say what a process is made of.
 type parts struct {
-	log           zerolog.Logger
-	registrations []Registration
-	keys          *tokens.Keyring
-	databaseURL   string
-	connections   int
-	databaseEnded <-chan struct{} // of a database that ends with this process; nil for any other
-	publicURL     string          // empty: the listener's address
-	listen        string          // empty: no gateway
-	adminListen   string          // empty: no admin listener
-	dev, openAPI  bool
+	log            zerolog.Logger
+	registrations  []Registration
+	keys           *tokens.Keyring
+	databaseURL    string
+	connections    int
+	databaseEnded  <-chan struct{} // of a database that ends with this process; nil for any other
+	publicURL      string          // empty: the listener's address
+	listen         string          // empty: no gateway
+	adminListen    string          // empty: no admin listener
+	trustedProxies []netip.Prefix
+	dev, openAPI   bool
 }
 
 // process is what was made of parts. It owns the pool and the listeners.
@@ -137,7 +139,8 @@ func (p *process) makeGateway(context.Context) error {
 	}
 	var err error
 	p.gateway, err = gateway.New(gateway.Config{
-		Engine: p.engine, Logger: p.log, PublicURL: p.publicURL, Dev: p.dev, OpenAPI: p.openAPI, DrainTimeout: drainWithin,
+		Engine: p.engine, Logger: p.log, PublicURL: p.publicURL, Dev: p.dev, OpenAPI: p.openAPI,
+		DrainTimeout: drainWithin, TrustedProxies: p.trustedProxies,
 	})
 	return err
 }

@@ -1,8 +1,7 @@
 package app_test
 
 import (
-	"fmt"
-	"net"
+	"context"
 	"net/http"
 	"strings"
 	"syscall"
@@ -79,16 +78,16 @@ func TestServeIsClosedUnlessOpened(t *testing.T) {
 func TestServeRefusesAnOldSchema(t *testing.T) {
 	t.Parallel()
 	url := pgtest.URL(t)
-	for name, ageing := range map[string]string{
-		"an older one":         "delete from goose_db_version where version_id > 0",
-		"one without versions": "delete from goose_db_version",
-		"none":                 "drop table goose_db_version",
+	for _, ageing := range []struct{ to, by string }{
+		{"an older one", "delete from goose_db_version where version_id > 0"},
+		{"one without versions", "delete from goose_db_version"},
+		{"none", "drop table goose_db_version"},
 	} {
-		execute(t, url, ageing)
+		execute(t, url, ageing.by)
 		for _, args := range [][]string{{"serve"}, {"worker", "--examples"}} {
 			_, _, err := runWith(t, deployment(url), args...)
 			if err == nil || !strings.Contains(err.Error(), "flowgate migrate") {
-				t.Errorf("%s, %s: error %v, want the way out", name, args[0], err)
+				t.Errorf("%s, %s: error %v, want the way out", ageing.to, args[0], err)
 			}
 		}
 	}
@@ -122,22 +121,73 @@ func TestServeRefusesOtherKeys(t *testing.T) {
 // The first signal waits for who is being served; the second one does not.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	gate := launch(t, deployment(pgtest.URL(t)), "serve", "--open-api")
-	conn, err := net.Dial("tcp", strings.TrimPrefix(gate.url, "http://")) //nolint:noctx // local
+	url := pgtest.URL(t)
+	env := deployment(url)
+	launch(t, env, "worker", "--examples").stop(t)
+	gate := launch(t, env, "serve", "--open-api")
+	call(t, http.StatusCreated, "POST", gate.url+"/v1/runs", collector)
+	held := holdRun(t, url, "c1")
+	cut := make(chan error, 1)
+	go func() {
+		_, err := try("POST", gate.url+signalPath("c1", "s1"), "1")
+		cut <- err
+	}()
+	eventually(t, "a signal that waits", held.waitedFor)
+	gate.signal(t, syscall.SIGTERM)
+	eventually(t, "the drain", func() bool { return draining(gate) })
+	gate.signal(t, syscall.SIGTERM)
+	gate.wantExit(t, -1) // by the signal
+	if err := <-cut; err == nil {
+		t.Error("the request that was under way was answered")
+	}
+}
+
+func draining(p *program) bool {
+	r, err := try("GET", p.admin+"/readyz", "")
+	return err == nil && r.status == http.StatusServiceUnavailable
+}
+
+// held is a run that nobody else can change.
+type held struct {
+	ctx context.Context
+	tx  pgx.Tx
+}
+
+// holdRun locks the row of a run until release, or the end of the test.
+func holdRun(t *testing.T, url, run string) held {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	if _, err := fmt.Fprint(conn, "POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"); err != nil {
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	tx, err := conn.Begin(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	gate.signal(t, syscall.SIGTERM)
-	eventually(t, "the drain", func() bool {
-		r, err := try("GET", gate.admin+"/readyz", "")
-		return err == nil && r.status == http.StatusServiceUnavailable
-	})
-	gate.signal(t, syscall.SIGTERM)
-	gate.wantExit(t, -1) // by the signal
+	if _, err := tx.Exec(t.Context(), "select from runs where run_id = $1 for update", run); err != nil {
+		t.Fatal(err)
+	}
+	return held{t.Context(), tx}
+}
+
+// waitedFor says whether another transaction waits for a lock, in this database that is the test's own.
+func (h held) waitedFor() bool {
+	// A transaction sees the activity of its first look until it asks for another one.
+	if _, err := h.tx.Exec(h.ctx, "select pg_stat_clear_snapshot()"); err != nil {
+		return false
+	}
+	var waiting int
+	err := h.tx.QueryRow(h.ctx, `select count(*) from pg_stat_activity
+		where datname = current_database() and wait_event_type = 'Lock'`).Scan(&waiting)
+	return err == nil && waiting > 0
+}
+
+func (h held) release(t *testing.T) {
+	t.Helper()
+	if err := h.tx.Commit(h.ctx); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // execute runs one statement.

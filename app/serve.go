@@ -52,6 +52,7 @@ func (c deployed) parts(in invocation) (parts, error) {
 type serveCommand struct {
 	deployed
 	listenSettings
+	proxySetting
 	OpenAPI bool `name:"open-api" help:"Let everybody who reaches the listener use the API; on a loopback address only."`
 }
 
@@ -64,11 +65,15 @@ func (c serveCommand) Run(ctx context.Context, in invocation) error {
 		return &SettingError{Flag: "--open-api", Rule: "is for a loopback address: let " + settingListen +
 			" be 127.0.0.1:8080, say, or leave the flag out"}
 	}
+	proxies, err := c.prefixes()
+	if err != nil {
+		return err
+	}
 	from, err := c.parts(in)
 	if err != nil {
 		return err
 	}
-	from.listen, from.openAPI = c.Listen, c.OpenAPI
+	from.listen, from.openAPI, from.trustedProxies = c.Listen, c.OpenAPI, proxies
 	if len(from.registrations) == 0 {
 		from.log.Info().Msg("no workflows here: this process accepts messages and reads; workers move runs on")
 	}

@@ -2,8 +2,10 @@ package app
 
 import (
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 )
@@ -20,6 +22,7 @@ const (
 	settingListen      = "FLOWGATE_LISTEN"
 	settingAdminListen = "FLOWGATE_ADMIN_LISTEN"
 	settingPublicURL   = "FLOWGATE_PUBLIC_URL"
+	settingProxies     = "FLOWGATE_TRUSTED_PROXIES"
 )
 
 // databaseSetting says which database.
@@ -101,6 +104,26 @@ func (s publicURLSetting) check() error {
 			"must be an http or https URL with a host, and without user, query and fragment, such as https://hooks.example.com")
 	}
 	return nil
+}
+
+// proxySetting says whose word on where a request comes from is taken.
+type proxySetting struct {
+	TrustedProxies string `setting:"FLOWGATE_TRUSTED_PROXIES" placeholder:"CIDR,…" help:"Networks whose X-Forwarded-For is believed, such as 10.0.0.0/8."`
+}
+
+func (s proxySetting) prefixes() ([]netip.Prefix, error) {
+	var found []netip.Prefix
+	for text := range strings.SplitSeq(s.TrustedProxies, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil || prefix != prefix.Masked() {
+			return nil, setting(settingProxies, "must be networks in CIDR notation with the host part zero, such as 10.0.0.0/8,fd00::/8")
+		}
+		found = append(found, prefix)
+	}
+	return found, nil
 }
 
 // checkAddress checks the form of an address to listen on.

@@ -59,43 +59,45 @@ func TestRefusedSettings(t *testing.T) {
 		names string            // what the refusal names
 		says  string            // the fix
 	}{
-		"no database":              {serve, map[string]string{"FLOWGATE_DATABASE_URL": ""}, "FLOWGATE_DATABASE_URL", "flowgate dev"},
-		"no database for worker":   {[]string{"worker", "--examples"}, map[string]string{"FLOWGATE_DATABASE_URL": ""}, "FLOWGATE_DATABASE_URL", "postgres://"},
-		"no database to migrate":   {[]string{"migrate"}, map[string]string{"FLOWGATE_DATABASE_URL": ""}, "FLOWGATE_DATABASE_URL", "postgres://"},
-		"database is no URL":       {serve, map[string]string{"FLOWGATE_DATABASE_URL": "postgres://u:" + secretText + "%@h"}, "FLOWGATE_DATABASE_URL", "percent-encoded"},
-		"no public URL":            {serve, map[string]string{"FLOWGATE_PUBLIC_URL": ""}, "FLOWGATE_PUBLIC_URL", "https://"},
-		"no public URL for worker": {[]string{"worker", "--examples"}, map[string]string{"FLOWGATE_PUBLIC_URL": ""}, "FLOWGATE_PUBLIC_URL", "https://"},
-		"public URL without host":  {serve, map[string]string{"FLOWGATE_PUBLIC_URL": "gate.example.com"}, "FLOWGATE_PUBLIC_URL", "https://"},
-		"public URL with password": {serve, map[string]string{"FLOWGATE_PUBLIC_URL": "https://u:" + secretText + "@h"}, "FLOWGATE_PUBLIC_URL", "without user"},
-		"no mint keys":             {serve, map[string]string{"FLOWGATE_MINT_KEYS": ""}, "FLOWGATE_MINT_KEYS", "openssl rand"},
-		"no digest keys":           {serve, map[string]string{"FLOWGATE_DIGEST_KEYS": ""}, "FLOWGATE_DIGEST_KEYS", "openssl rand"},
-		"short mint key":           {serve, map[string]string{"FLOWGATE_MINT_KEYS": key("m1", 31)}, "FLOWGATE_MINT_KEYS", "32 bytes"},
-		"short digest key":         {serve, map[string]string{"FLOWGATE_DIGEST_KEYS": key("d1", 32) + "," + key("d2", 8)}, "FLOWGATE_DIGEST_KEYS", "key 2"},
-		"a key ID twice":           {serve, map[string]string{"FLOWGATE_MINT_KEYS": key("m1", 32) + "," + key("m1", 33)}, "FLOWGATE_MINT_KEYS", "twice"},
-		"a key without ID":         {serve, map[string]string{"FLOWGATE_MINT_KEYS": secretText}, "FLOWGATE_MINT_KEYS", "id:base64"},
-		"a key that is not base64": {serve, map[string]string{"FLOWGATE_MINT_KEYS": "m1:" + secretText + "!"}, "FLOWGATE_MINT_KEYS", "id:base64"},
-		"parts of a key swapped":   {serve, map[string]string{"FLOWGATE_MINT_KEYS": secretText + "+/:abcd"}, "FLOWGATE_MINT_KEYS", "key 1"},
-		"keys and a file of keys":  {serve, map[string]string{"FLOWGATE_MINT_KEYS_FILE": empty}, "FLOWGATE_MINT_KEYS", "keep one"},
-		"a key file that is empty": {serve, map[string]string{"FLOWGATE_MINT_KEYS": "", "FLOWGATE_MINT_KEYS_FILE": empty}, "FLOWGATE_MINT_KEYS_FILE", "no key"},
-		"a key file that is not":   {serve, map[string]string{"FLOWGATE_DIGEST_KEYS": "", "FLOWGATE_DIGEST_KEYS_FILE": missing}, "FLOWGATE_DIGEST_KEYS_FILE", "cannot be read"},
-		"only one set in dev":      {[]string{"dev"}, map[string]string{"FLOWGATE_DIGEST_KEYS": ""}, "FLOWGATE_DIGEST_KEYS", "not set"},
-		"listen without port":      {serve, map[string]string{"FLOWGATE_LISTEN": "127.0.0.1"}, "FLOWGATE_LISTEN", "host:port"},
-		"listen on a bad port":     {serve, map[string]string{"FLOWGATE_LISTEN": "127.0.0.1:70000"}, "FLOWGATE_LISTEN", "65535"},
-		"admin without port":       {serve, map[string]string{"FLOWGATE_ADMIN_LISTEN": "9090"}, "FLOWGATE_ADMIN_LISTEN", "host:port"},
-		"admin of a worker":        {[]string{"worker", "--examples"}, map[string]string{"FLOWGATE_ADMIN_LISTEN": "9090"}, "FLOWGATE_ADMIN_LISTEN", "host:port"},
-		"one port for both":        {serve, map[string]string{"FLOWGATE_LISTEN": "127.0.0.1:9000", "FLOWGATE_ADMIN_LISTEN": "10.0.0.1:9000"}, "FLOWGATE_ADMIN_LISTEN", "FLOWGATE_LISTEN"},
-		"few connections":          {serve, map[string]string{"FLOWGATE_DATABASE_CONNECTIONS": "3"}, "FLOWGATE_DATABASE_CONNECTIONS", "from 8"},
-		"connections in words":     {serve, map[string]string{"FLOWGATE_DATABASE_CONNECTIONS": "many"}, "FLOWGATE_DATABASE_CONNECTIONS", "whole number"},
-		"log level":                {serve, map[string]string{"FLOWGATE_LOG_LEVEL": "loud"}, "FLOWGATE_LOG_LEVEL", "debug"},
-		"log format":               {serve, map[string]string{"FLOWGATE_LOG_FORMAT": "xml"}, "FLOWGATE_LOG_FORMAT", "console"},
-		"open API to the world":    {[]string{"serve", "--open-api"}, map[string]string{"FLOWGATE_LISTEN": "0.0.0.0:0"}, "--open-api", "loopback"},
-		"open API by a name":       {[]string{"serve", "--open-api"}, map[string]string{"FLOWGATE_LISTEN": "example.com:0"}, "--open-api", "loopback"},
-		"open API everywhere":      {[]string{"serve", "--open-api", "--listen=:0"}, nil, "--open-api", "loopback"},
-		"dev to the world":         {[]string{"dev"}, map[string]string{"FLOWGATE_LISTEN": "0.0.0.0:0"}, "FLOWGATE_LISTEN", "loopback"},
-		"dev everywhere":           {[]string{"dev", "--listen", "[::]:0"}, nil, "FLOWGATE_LISTEN", "loopback"},
-		"dev's admin to the world": {[]string{"dev", "--admin-listen", "0.0.0.0:0"}, nil, "FLOWGATE_ADMIN_LISTEN", "loopback"},
-		"a gateway that is no URL": {[]string{"run", "retry", "r1"}, map[string]string{"FLOWGATE_URL": "localhost"}, "FLOWGATE_URL", "http"},
-		"the flag wins":            {[]string{"serve", "--log-level=loud"}, map[string]string{"FLOWGATE_LOG_LEVEL": "info"}, "FLOWGATE_LOG_LEVEL (--log-level)", "debug"},
+		"no database":                {serve, map[string]string{"FLOWGATE_DATABASE_URL": ""}, "FLOWGATE_DATABASE_URL", "flowgate dev"},
+		"no database for worker":     {[]string{"worker", "--examples"}, map[string]string{"FLOWGATE_DATABASE_URL": ""}, "FLOWGATE_DATABASE_URL", "postgres://"},
+		"no database to migrate":     {[]string{"migrate"}, map[string]string{"FLOWGATE_DATABASE_URL": ""}, "FLOWGATE_DATABASE_URL", "postgres://"},
+		"database is no URL":         {serve, map[string]string{"FLOWGATE_DATABASE_URL": "postgres://u:" + secretText + "%@h"}, "FLOWGATE_DATABASE_URL", "percent-encoded"},
+		"no public URL":              {serve, map[string]string{"FLOWGATE_PUBLIC_URL": ""}, "FLOWGATE_PUBLIC_URL", "https://"},
+		"no public URL for worker":   {[]string{"worker", "--examples"}, map[string]string{"FLOWGATE_PUBLIC_URL": ""}, "FLOWGATE_PUBLIC_URL", "https://"},
+		"public URL without host":    {serve, map[string]string{"FLOWGATE_PUBLIC_URL": "gate.example.com"}, "FLOWGATE_PUBLIC_URL", "https://"},
+		"public URL with password":   {serve, map[string]string{"FLOWGATE_PUBLIC_URL": "https://u:" + secretText + "@h"}, "FLOWGATE_PUBLIC_URL", "without user"},
+		"no mint keys":               {serve, map[string]string{"FLOWGATE_MINT_KEYS": ""}, "FLOWGATE_MINT_KEYS", "openssl rand"},
+		"no digest keys":             {serve, map[string]string{"FLOWGATE_DIGEST_KEYS": ""}, "FLOWGATE_DIGEST_KEYS", "openssl rand"},
+		"short mint key":             {serve, map[string]string{"FLOWGATE_MINT_KEYS": key("m1", 31)}, "FLOWGATE_MINT_KEYS", "32 bytes"},
+		"short digest key":           {serve, map[string]string{"FLOWGATE_DIGEST_KEYS": key("d1", 32) + "," + key("d2", 8)}, "FLOWGATE_DIGEST_KEYS", "key 2"},
+		"a key ID twice":             {serve, map[string]string{"FLOWGATE_MINT_KEYS": key("m1", 32) + "," + key("m1", 33)}, "FLOWGATE_MINT_KEYS", "twice"},
+		"a key without ID":           {serve, map[string]string{"FLOWGATE_MINT_KEYS": secretText}, "FLOWGATE_MINT_KEYS", "id:base64"},
+		"a key that is not base64":   {serve, map[string]string{"FLOWGATE_MINT_KEYS": "m1:" + secretText + "!"}, "FLOWGATE_MINT_KEYS", "id:base64"},
+		"parts of a key swapped":     {serve, map[string]string{"FLOWGATE_MINT_KEYS": secretText + "+/:abcd"}, "FLOWGATE_MINT_KEYS", "key 1"},
+		"keys and a file of keys":    {serve, map[string]string{"FLOWGATE_MINT_KEYS_FILE": empty}, "FLOWGATE_MINT_KEYS", "keep one"},
+		"a key file that is empty":   {serve, map[string]string{"FLOWGATE_MINT_KEYS": "", "FLOWGATE_MINT_KEYS_FILE": empty}, "FLOWGATE_MINT_KEYS_FILE", "no key"},
+		"a key file that is not":     {serve, map[string]string{"FLOWGATE_DIGEST_KEYS": "", "FLOWGATE_DIGEST_KEYS_FILE": missing}, "FLOWGATE_DIGEST_KEYS_FILE", "cannot be read"},
+		"only one set in dev":        {[]string{"dev"}, map[string]string{"FLOWGATE_DIGEST_KEYS": ""}, "FLOWGATE_DIGEST_KEYS", "not set"},
+		"listen without port":        {serve, map[string]string{"FLOWGATE_LISTEN": "127.0.0.1"}, "FLOWGATE_LISTEN", "host:port"},
+		"listen on a bad port":       {serve, map[string]string{"FLOWGATE_LISTEN": "127.0.0.1:70000"}, "FLOWGATE_LISTEN", "65535"},
+		"admin without port":         {serve, map[string]string{"FLOWGATE_ADMIN_LISTEN": "9090"}, "FLOWGATE_ADMIN_LISTEN", "host:port"},
+		"admin of a worker":          {[]string{"worker", "--examples"}, map[string]string{"FLOWGATE_ADMIN_LISTEN": "9090"}, "FLOWGATE_ADMIN_LISTEN", "host:port"},
+		"one port for both":          {serve, map[string]string{"FLOWGATE_LISTEN": "127.0.0.1:9000", "FLOWGATE_ADMIN_LISTEN": "10.0.0.1:9000"}, "FLOWGATE_ADMIN_LISTEN", "FLOWGATE_LISTEN"},
+		"a proxy that is no network": {serve, map[string]string{"FLOWGATE_TRUSTED_PROXIES": "10.0.0.0/8,proxy"}, "FLOWGATE_TRUSTED_PROXIES", "CIDR"},
+		"a proxy with host bits":     {serve, map[string]string{"FLOWGATE_TRUSTED_PROXIES": "10.0.0.1/8"}, "FLOWGATE_TRUSTED_PROXIES", "host part"},
+		"few connections":            {serve, map[string]string{"FLOWGATE_DATABASE_CONNECTIONS": "3"}, "FLOWGATE_DATABASE_CONNECTIONS", "from 8"},
+		"connections in words":       {serve, map[string]string{"FLOWGATE_DATABASE_CONNECTIONS": "many"}, "FLOWGATE_DATABASE_CONNECTIONS", "whole number"},
+		"log level":                  {serve, map[string]string{"FLOWGATE_LOG_LEVEL": "loud"}, "FLOWGATE_LOG_LEVEL", "debug"},
+		"log format":                 {serve, map[string]string{"FLOWGATE_LOG_FORMAT": "xml"}, "FLOWGATE_LOG_FORMAT", "console"},
+		"open API to the world":      {[]string{"serve", "--open-api"}, map[string]string{"FLOWGATE_LISTEN": "0.0.0.0:0"}, "--open-api", "loopback"},
+		"open API by a name":         {[]string{"serve", "--open-api"}, map[string]string{"FLOWGATE_LISTEN": "example.com:0"}, "--open-api", "loopback"},
+		"open API everywhere":        {[]string{"serve", "--open-api", "--listen=:0"}, nil, "--open-api", "loopback"},
+		"dev to the world":           {[]string{"dev"}, map[string]string{"FLOWGATE_LISTEN": "0.0.0.0:0"}, "FLOWGATE_LISTEN", "loopback"},
+		"dev everywhere":             {[]string{"dev", "--listen", "[::]:0"}, nil, "FLOWGATE_LISTEN", "loopback"},
+		"dev's admin to the world":   {[]string{"dev", "--admin-listen", "0.0.0.0:0"}, nil, "FLOWGATE_ADMIN_LISTEN", "loopback"},
+		"a gateway that is no URL":   {[]string{"run", "retry", "r1"}, map[string]string{"FLOWGATE_URL": "localhost"}, "FLOWGATE_URL", "http"},
+		"the flag wins":              {[]string{"serve", "--log-level=loud"}, map[string]string{"FLOWGATE_LOG_LEVEL": "info"}, "FLOWGATE_LOG_LEVEL (--log-level)", "debug"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -134,6 +136,7 @@ func TestAcceptedSettings(t *testing.T) {
 		"worker":                  {[]string{"worker", "--examples"}, nil},
 		"open API on loopback":    {[]string{"serve", "--open-api", "--listen=[::1]:0"}, nil},
 		"closed API to the world": {[]string{"serve", "--listen=:0"}, nil},
+		"proxies":                 {[]string{"serve"}, map[string]string{"FLOWGATE_TRUSTED_PROXIES": "10.0.0.0/8, fd00::/8"}},
 		"a key file":              {[]string{"serve"}, map[string]string{"FLOWGATE_MINT_KEYS": "", "FLOWGATE_MINT_KEYS_FILE": file}},
 		"keys in base64url":       {[]string{"serve"}, map[string]string{"FLOWGATE_MINT_KEYS": urlSafe}},
 		"the flag wins":           {[]string{"serve", "--log-level=warn"}, map[string]string{"FLOWGATE_LOG_LEVEL": "loud"}},
@@ -208,6 +211,7 @@ func TestHelpConfig(t *testing.T) {
 		"FLOWGATE_ADMIN_LISTEN": "127.0.0.1:9090", "FLOWGATE_PUBLIC_URL": "none", "FLOWGATE_DATA_DIR": "/var/lib/flowgate",
 		"FLOWGATE_LOG_LEVEL": "info", "FLOWGATE_LOG_FORMAT": "auto", "FLOWGATE_MINT_KEYS": "none", "FLOWGATE_MINT_KEYS_FILE": "none",
 		"FLOWGATE_DIGEST_KEYS": "none", "FLOWGATE_DIGEST_KEYS_FILE": "none", "FLOWGATE_URL": "http://127.0.0.1:8080", "FLOWGATE_TOKEN": "none",
+		"FLOWGATE_TRUSTED_PROXIES": "none",
 	} {
 		entry := regexp.MustCompile(`(?m)^` + setting + `\n(?: +.*\n)*? +Default: (.*)$`).FindStringSubmatch(stdout)
 		if entry == nil || !strings.HasPrefix(entry[1], says) {
@@ -218,8 +222,8 @@ func TestHelpConfig(t *testing.T) {
 			t.Errorf("%s: no flag %s", setting, flag)
 		}
 	}
-	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 14 {
-		t.Errorf("help lists %d settings, this test knows 14", n)
+	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 15 {
+		t.Errorf("help lists %d settings, this test knows 15", n)
 	}
 }
 

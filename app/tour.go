@@ -14,7 +14,10 @@ const approval = "approval.hook"
 func printTour(w io.Writer, i *Instance, registrations []Registration) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\nFlowgate runs: callbacks and API at %s, readiness at %s/readyz\n", i.URL(), i.AdminURL())
-	fmt.Fprintf(&out, "Keys and data are kept in %s: runs and links survive a restart. Ctrl-C stops it.\n", i.Dir())
+	if len(i.kept) > 0 {
+		fmt.Fprintf(&out, "What survives a restart is in %s: %s\n", i.Dir(), strings.Join(i.kept, " and "))
+	}
+	out.WriteString("Ctrl-C stops it.\n")
 	fmt.Fprintf(&out, "\nThe workflows of this program:\n  curl -sS %s/v1/workflows\n", i.URL())
 	if slices.ContainsFunc(registrations, func(r Registration) bool { return r.Spec.Name == approval }) {
 		fmt.Fprintf(&out, approvalTour, i.URL())

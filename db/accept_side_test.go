@@ -53,6 +53,31 @@ func TestLockedRunWaitsAsideInOrder(t *testing.T) {
 	r.consistent()
 }
 
+// A call does not overtake those of its run that wait aside, even if the run is free by then.
+func TestCallsFollowTheirRunAside(t *testing.T) {
+	t.Parallel()
+	r := running(t, func(c *Config) { c.LockTimeout = 20 * time.Second; c.SideLanes = 1 })
+	r.ok(r.startOf("a"))
+	r.ok(r.startOf("b"))
+	releaseA, releaseB := r.hold("a"), r.hold("b")
+	blocker := r.send(r.signal("b", "s1", "1"))
+	r.until("the one side transaction waits for b", func() bool { return r.waiters() == 1 })
+	first := r.send(r.signal("a", "s1", "1"))
+	r.until("a waits behind it", func() bool { return r.side.waiting() == 1 })
+	releaseA()
+	second := r.send(r.signal("a", "s2", "1"))
+	r.until("the second call has found its place", func() bool { return r.side.waiting() == 2 || len(second) == 1 })
+	releaseB()
+	for i, answer := range []<-chan Answer{first, second} {
+		if a := r.await(answer); a.Err != nil || a.Receipt.Sequence != int64(2+i) {
+			t.Errorf("call %d: %+v, want seq %d", i, a, 2+i)
+		}
+	}
+	if a := r.await(blocker); a.Err != nil {
+		t.Error(a.Err)
+	}
+}
+
 func TestLockedRunIsUnavailableAfterTheTimeout(t *testing.T) {
 	t.Parallel()
 	const limit = 300 * time.Millisecond

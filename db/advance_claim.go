@@ -64,7 +64,7 @@ func (r *claimedRun) reading() int64 {
 func (c *claim) due(ctx context.Context, conn *pgx.Conn) error {
 	workflows, versions := codeArrays(c.Codes)
 	p := &pipeline{}
-	p.open()
+	p.begin(c.store.cfg.LockTimeout)
 	rows := queueRows[sqlc.ClaimRunsRow](p, sqlc.ClaimRuns, sqlc.ClaimRunsParams{
 		Workflows: workflows, Versions: versions, Batch: int64(max(c.Limit, 1)),
 	})

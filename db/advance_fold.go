@@ -23,7 +23,6 @@ var (
 // begin reads the time, after all locks are held, and what the states of the runs lack.
 func (c *claim) begin(ctx context.Context) error {
 	p := &pipeline{}
-	p.settings(c.store.cfg.LockTimeout)
 	clock := queueValues[time.Time](p, sqlc.Clock, nil)
 	events := queueEvents(p, c.runs)
 	if err := p.send(ctx, c.conn); err != nil {

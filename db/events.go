@@ -17,12 +17,12 @@ func (s *Store) History(ctx context.Context, run history.RunKey, generation int,
 	if generation < 0 || generation > math.MaxInt32 {
 		return nil, s.known(ctx, run)
 	}
-	rows, err := statements.PageEvents(ctx, s.pool, sqlc.PageEventsParams{
+	rows, err := lookUp[sqlc.Event](ctx, s, sqlc.PageEvents, sqlc.PageEventsParams{
 		Namespace: string(run.Namespace), RunID: string(run.RunID), Generation: int32(generation),
 		After: min(max(after, 0), math.MaxInt64-1), Count: int64(pageSize(limit)),
 	})
 	if err != nil {
-		return nil, readError(err, nil)
+		return nil, err
 	}
 	if len(rows) == 0 {
 		return nil, s.known(ctx, run)
@@ -38,13 +38,10 @@ func (s *Store) History(ctx context.Context, run history.RunKey, generation int,
 
 // known returns history.ErrRunNotFound for a run that does not exist.
 func (s *Store) known(ctx context.Context, run history.RunKey) error {
-	rows, err := statements.ReadRun(ctx, s.pool, sqlc.ReadRunParams{
+	_, err := lookUpOne[sqlc.Run](ctx, s, sqlc.ReadRun, sqlc.ReadRunParams{
 		Namespace: string(run.Namespace), RunID: string(run.RunID),
-	})
-	if err == nil && len(rows) == 0 {
-		return history.ErrRunNotFound
-	}
-	return readError(err, nil)
+	}, history.ErrRunNotFound)
+	return err
 }
 
 // State folds the current generation of a run from its events, without a lock and without the cache, and returns its
@@ -55,6 +52,7 @@ func (s *Store) State(ctx context.Context, run history.RunKey) (*history.State, 
 	err := s.transact(ctx, transactionTime, func(ctx context.Context, conn *pgx.Conn) error {
 		p := &pipeline{}
 		p.snapshot()
+		p.settings(s.cfg.LockTimeout)
 		rows := queueRows[sqlc.Run](p, sqlc.ReadRun, sqlc.ReadRunParams{
 			Namespace: string(run.Namespace), RunID: string(run.RunID),
 		})

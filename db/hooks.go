@@ -33,11 +33,11 @@ type HookFilter struct {
 // Hook reads a hook without a lock. Errors: history.ErrHookNotFound, also when there is no such run; ErrUnavailable;
 // *DatabaseError.
 func (s *Store) Hook(ctx context.Context, run history.RunKey, id spec.HookID) (HookView, error) {
-	row, err := statements.ReadHook(ctx, s.pool, sqlc.ReadHookParams{
+	row, err := lookUpOne[sqlc.ReadHookRow](ctx, s, sqlc.ReadHook, sqlc.ReadHookParams{
 		Namespace: string(run.Namespace), RunID: string(run.RunID), HookID: string(id),
-	})
+	}, history.ErrHookNotFound)
 	if err != nil {
-		return HookView{}, readError(err, history.ErrHookNotFound)
+		return HookView{}, err
 	}
 	return hookView(row)
 }
@@ -49,14 +49,12 @@ func (s *Store) ResolveToken(ctx context.Context, digests []history.TokenDigest)
 	for i, d := range digests {
 		raw[i] = d[:]
 	}
-	rows, err := statements.ResolveTokens(ctx, s.pool, sqlc.ResolveTokensParams{TokenDigests: raw})
+	row, err := lookUpOne[sqlc.ReadHookRow](ctx, s, sqlc.ResolveTokens, sqlc.ResolveTokensParams{TokenDigests: raw},
+		history.ErrTokenNotFound)
 	if err != nil {
-		return HookView{}, readError(err, nil)
+		return HookView{}, err
 	}
-	if len(rows) == 0 {
-		return HookView{}, history.ErrTokenNotFound
-	}
-	return hookView(sqlc.ReadHookRow(rows[0]))
+	return hookView(row)
 }
 
 // ListHooks lists hooks of one namespace, or of one run of it, those created last first, without a lock. The cursor for

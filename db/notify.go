@@ -38,8 +38,12 @@ type notifier struct {
 	over   atomic.Bool
 }
 
-func newNotifier(pool *pgxpool.Pool, log zerolog.Logger) *notifier {
-	return &notifier{config: pool.Config().ConnConfig, log: log, wake: make(chan struct{}, 1)}
+func newNotifier(pool *pgxpool.Pool, process string, log zerolog.Logger) *notifier {
+	config := pool.Config().ConnConfig
+	if process != "" {
+		config.RuntimeParams["application_name"] = "flowgate hints " + process
+	}
+	return &notifier{config: config, log: log, wake: make(chan struct{}, 1)}
 }
 
 func (n *notifier) ready() { n.hint(&n.due) }

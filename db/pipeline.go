@@ -24,12 +24,9 @@ var errNotCommitted = errors.New("transaction was rolled back at its commit")
 
 // begin opens a transaction. No statement in it waits for a lock longer than lockTimeout, nor runs much longer.
 func (p *pipeline) begin(lockTimeout time.Duration) {
-	p.open()
+	p.batch.Queue("begin isolation level read committed read write")
 	p.settings(lockTimeout)
 }
-
-// open opens a transaction without bounds; settings may follow later.
-func (p *pipeline) open() { p.batch.Queue("begin isolation level read committed read write") }
 
 // settings bound the statements that follow in the transaction and keep them on the keys.
 func (p *pipeline) settings(lockTimeout time.Duration) {

@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"reflect"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/flowgate-go/flowgate/db/internal/sqlc"
 	"github.com/flowgate-go/flowgate/spec"
 )
 
@@ -81,6 +83,48 @@ type replanned struct{ *pgxpool.Pool }
 // Query asks as the pool does, without a prepared statement.
 func (p replanned) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	return p.Pool.Query(ctx, sql, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
+}
+
+// lookUp runs a statement that reads by keys, in one round trip, with the settings that keep its plan on them.
+func lookUp[R any](ctx context.Context, s *Store, sql string, params any) ([]R, error) {
+	p := &pipeline{}
+	p.settings(s.cfg.LockTimeout)
+	rows := queue(p, sql, params, rowTo[R])
+	if err := p.send(ctx, s.pool); err != nil {
+		return nil, readError(err, nil)
+	}
+	return *rows, nil
+}
+
+// lookUpOne is lookUp for the one row there may be; none is the error when there is not.
+func lookUpOne[R any](ctx context.Context, s *Store, sql string, params any, none error) (R, error) {
+	rows, err := lookUp[R](ctx, s, sql, params)
+	if err == nil && len(rows) == 0 {
+		err = none
+	}
+	if err != nil {
+		var zero R
+		return zero, err
+	}
+	return rows[0], nil
+}
+
+// rowTo reads a row into a generated struct whose fields may be generated structs themselves.
+func rowTo[R any](row pgx.CollectableRow) (r R, err error) {
+	return r, row.Scan(columnsOf(reflect.ValueOf(&r).Elem())...)
+}
+
+var generated = reflect.TypeFor[sqlc.Run]().PkgPath()
+
+func columnsOf(v reflect.Value) (fields []any) {
+	for i := range v.NumField() {
+		if f := v.Field(i); f.Kind() == reflect.Struct && f.Type().PkgPath() == generated {
+			fields = append(fields, columnsOf(f)...)
+		} else {
+			fields = append(fields, f.Addr().Interface())
+		}
+	}
+	return fields
 }
 
 // readError turns what became of a plain read into an error of the domain: a lost connection, too, means that the

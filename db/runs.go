@@ -32,11 +32,11 @@ var statements = sqlc.New()
 
 // ReadRun reads a run without a lock. Errors: history.ErrRunNotFound, ErrUnavailable, *DatabaseError.
 func (s *Store) ReadRun(ctx context.Context, key history.RunKey) (RunView, error) {
-	row, err := statements.ViewRun(ctx, s.pool, sqlc.ViewRunParams{
+	row, err := lookUpOne[sqlc.ViewRunRow](ctx, s, sqlc.ViewRun, sqlc.ViewRunParams{
 		Namespace: string(key.Namespace), RunID: string(key.RunID),
-	})
+	}, history.ErrRunNotFound)
 	if err != nil {
-		return RunView{}, readError(err, history.ErrRunNotFound)
+		return RunView{}, err
 	}
 	run, err := runRecord(row.Run)
 	if err != nil {
@@ -104,9 +104,9 @@ func (s *Store) EndedRuns(ctx context.Context, keys []history.RunKey) ([]history
 		params.Namespaces = append(params.Namespaces, string(key.Namespace))
 		params.RunIds = append(params.RunIds, string(key.RunID))
 	}
-	rows, err := statements.EndedRuns(ctx, s.pool, params)
+	rows, err := lookUp[sqlc.EndedRunsRow](ctx, s, sqlc.EndedRuns, params)
 	if err != nil {
-		return nil, readError(err, nil)
+		return nil, err
 	}
 	ended := make([]history.RunKey, len(rows))
 	for i, row := range rows {

@@ -15,11 +15,11 @@ var ErrSignalNotFound = errors.New("signal not found")
 // Signal reads the record of an accepted message without a lock. Errors: ErrSignalNotFound, also when there is no such
 // run; ErrUnavailable; *DatabaseError.
 func (s *Store) Signal(ctx context.Context, run history.RunKey, id spec.SignalID) (history.Signal, error) {
-	row, err := statements.ReadSignal(ctx, s.pool, sqlc.ReadSignalParams{
+	row, err := lookUpOne[sqlc.Signal](ctx, s, sqlc.ReadSignal, sqlc.ReadSignalParams{
 		Namespace: string(run.Namespace), RunID: string(run.RunID), SignalID: string(id),
-	})
+	}, ErrSignalNotFound)
 	if err != nil {
-		return history.Signal{}, readError(err, ErrSignalNotFound)
+		return history.Signal{}, err
 	}
 	return signalRecord(row)
 }

@@ -41,7 +41,7 @@ type Config struct {
 	CacheBytes  int64 // size of the events those states are the fold of, 64 MiB
 
 	Log     zerolog.Logger // silent
-	Process string         // the name of this process in logs
+	Process string         // the name of this process; its connections for hints show it as their application name
 }
 
 func (c Config) withDefaults() Config {
@@ -94,7 +94,7 @@ func Open(pool *pgxpool.Pool, cfg Config) *Store {
 		cfg:    cfg,
 		queue:  make(chan *call, queuedBatches*cfg.Batch*cfg.Lanes),
 		side:   newSideLane(queuedBatches * cfg.Batch),
-		notify: newNotifier(pool, cfg.Log),
+		notify: newNotifier(pool, cfg.Process, cfg.Log),
 		states: newStateCache(cfg.CacheStates, cfg.CacheBytes),
 		ended:  make(chan struct{}),
 	}

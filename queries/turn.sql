@@ -105,9 +105,11 @@ RETURNING run, hook_id;
 -- name: TokenOwners :many
 -- Who holds these tokens, in any namespace.
 SELECT h.token_digest, h.run, h.hook_id, r.namespace, r.run_id
-FROM hooks AS h
-JOIN runs AS r ON r.id = h.run
-WHERE h.token_digest = ANY (@token_digests::bytea[]);
+FROM unnest(@token_digests::bytea[]) AS t (digest)
+CROSS JOIN LATERAL (
+    SELECT h1.token_digest, h1.run, h1.hook_id FROM hooks AS h1 WHERE h1.token_digest = t.digest LIMIT 1
+) AS h
+JOIN runs AS r ON r.id = h.run;
 
 -- name: TakeBackHooks :exec
 -- Removes hooks that this transaction inserted for runs whose turn is decided again.

@@ -123,7 +123,7 @@ func Decode(generation int, seq int64, at time.Time, enc Encoded) (Event, error)
 		}
 	}
 	if c, ok := data.(carrier); ok {
-		if enc.Payload == nil {
+		if len(enc.Payload) == 0 {
 			return refuse(errNoPayload)
 		}
 		c.setPayload(canon.Restore(enc.Payload, payloadDigest(data)))

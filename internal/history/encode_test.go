@@ -145,6 +145,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(enc.Type, enc.Data, enc.Payload)
 	}
+	f.Add("run.started", []byte("{}"), []byte{})
 	f.Fuzz(func(t *testing.T, kind string, data, payload []byte) {
 		e, err := Decode(1, 1, epoch, Encoded{Type: kind, Data: data, Payload: payload})
 		if err != nil {

@@ -45,8 +45,6 @@ func Binaries(ctx context.Context, cacheDir string) (string, error) {
 // FindBin returns a folder with postgres and initdb: explicit when it is not empty, else the first one of PATH,
 // pg_config and the usual places, newest version first. Versions before 14 are passed over. When there is none, it
 // returns a *NoBinariesError.
-//
-//nolint:contextcheck // a look at this machine, bounded by itself
 func FindBin(explicit string) (string, error) { return findBin(context.Background(), explicit) }
 
 func findBin(ctx context.Context, explicit string) (string, error) {

@@ -443,9 +443,11 @@ func (q *Queries) TakeBackHooks(ctx context.Context, db DBTX, arg TakeBackHooksP
 
 const TokenOwners = `-- name: TokenOwners :many
 SELECT h.token_digest, h.run, h.hook_id, r.namespace, r.run_id
-FROM hooks AS h
+FROM unnest($1::bytea[]) AS t (digest)
+CROSS JOIN LATERAL (
+    SELECT h1.token_digest, h1.run, h1.hook_id FROM hooks AS h1 WHERE h1.token_digest = t.digest LIMIT 1
+) AS h
 JOIN runs AS r ON r.id = h.run
-WHERE h.token_digest = ANY ($1::bytea[])
 `
 
 type TokenOwnersParams struct {

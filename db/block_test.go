@@ -1,0 +1,106 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flowgate-go/flowgate/internal/history"
+)
+
+func TestBlock(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	r.ok(r.startOf("a"))
+	if err := r.Block(t.Context(), keyOf("a"), 2, history.BlockBudget, "over 1 s\x00"); err != nil {
+		t.Fatal(err)
+	}
+	v := r.view("a")
+	if v.Status != history.Blocked || v.BlockCause != history.BlockBudget || v.BlockAttempts != 1 ||
+		!strings.HasPrefix(v.BlockDiagnosis, "over 1 s") || v.WakeAt == nil || v.WakeAt.Sub(v.UpdatedAt) != time.Second {
+		t.Errorf("%+v", v)
+	}
+	// The run moved on: what was decided on its old record is void.
+	if err := r.Block(t.Context(), keyOf("a"), 2, history.BlockPanic, "late"); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(v, r.view("a")); diff != "" {
+		t.Error(diff)
+	}
+	// The same again moves the back-off and appends nothing.
+	if err := r.Block(t.Context(), keyOf("a"), 3, history.BlockBudget, "over 1 s\x00"); err != nil {
+		t.Error(err)
+	}
+	if again := r.view("a"); again.NextSeq != 3 || again.BlockAttempts != 2 {
+		t.Errorf("%+v", again)
+	}
+	r.folded("a")
+	r.ok(&history.CancelRun{Run: keyOf("a")})
+	ended := r.view("a")
+	if err := r.Block(t.Context(), keyOf("a"), ended.NextSeq, history.BlockPanic, "late"); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(ended, r.view("a")); diff != "" {
+		t.Errorf("an ended run was blocked: %s", diff)
+	}
+	if err := r.Block(t.Context(), keyOf("absent"), 1, history.BlockPanic, "x"); !errors.Is(err, history.ErrRunNotFound) {
+		t.Errorf("unknown run: %v", err)
+	}
+}
+
+func TestBlockedRunGoesOn(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	r.ok(r.startOf("a"))
+	r.advance(by(counting(2)))
+	r.ok(r.signal("a", "s1", "1"))
+	if err := r.Block(t.Context(), keyOf("a"), 4, history.BlockPanic, "nil map"); err != nil {
+		t.Fatal(err)
+	}
+	if done := r.advance(by(counting(2))); done.Claimed != 0 || done.NextDue == nil {
+		t.Errorf("within its back-off: %+v", done)
+	}
+	r.ok(&history.RetryRun{Run: keyOf("a")})
+	r.drain(by(counting(2)))
+	want := "run.started wait.opened signal.received run.blocked run.unblocked wait.completed wait.opened"
+	if got := r.types("a", 0); got != want {
+		t.Errorf("%s", got)
+	}
+	if v := r.view("a"); v.Status != history.Running || v.BlockCause != "" || v.BlockAttempts != 0 {
+		t.Errorf("%+v", v)
+	}
+	r.folded("a")
+}
+
+func TestWakeBlocked(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	for i, code := range []Code{{"invoice", "1"}, {"invoice", "2"}, {"invoice", "1"}, {"invoice", "1"}} {
+		id := fmt.Sprint("r", i)
+		m := r.startOf(id)
+		m.Workflow, m.Version = code.Workflow, code.Version
+		r.ok(m)
+	}
+	in := time.Hour
+	r.advance(only("r3", func(*history.State) history.Decision { return decide(&history.StartTimer{ID: "t", In: &in}) },
+		func(*history.State) history.Decision { return history.Decision{} }))
+	if err := r.Block(t.Context(), keyOf("r1"), 2, history.BlockPanic, "x"); err != nil {
+		t.Fatal(err)
+	}
+	r.hold("r2") // is being worked on
+	if err := r.WakeBlocked(t.Context(), invoiceCode); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WakeBlocked(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	for id, due := range map[string]bool{"r0": true, "r1": false, "r2": false, "r3": false} {
+		if got := value[bool](r, `select wake_at <= clock_timestamp() from runs where run_id = $1`, id); got != due {
+			t.Errorf("%s is due: %v", id, got)
+		}
+	}
+}
