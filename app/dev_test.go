@@ -228,7 +228,7 @@ func TestDevRefusesForeignHosts(t *testing.T) {
 // What one part cannot have ends the whole, and leaves nothing behind.
 func TestDevEndsWhereThePortIsTaken(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // bound at once
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

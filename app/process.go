@@ -105,6 +105,6 @@ func (p *process) serveAdmin(ctx context.Context) error {
 	if err := server.Shutdown(deadline); err != nil {
 		_ = server.Close() // a prober that holds its connection is cut off
 	}
-	<-served
+	<-served //nolint:errcheck // it says that the listener was closed, which was done here
 	return nil
 }

@@ -43,7 +43,7 @@ func (r reply) text(field string) string { s, _ := r.body[field].(string); retur
 
 // try sends one request over a connection of its own, so that nothing of it outlives a process that was killed.
 func try(method, url, body string) (reply, error) {
-	req, err := http.NewRequest(method, url, strings.NewReader(body)) //nolint:noctx // the client has a time-out
+	req, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
 		return reply{}, err
 	}
@@ -101,7 +101,7 @@ type program struct {
 // launch starts the command, with listeners on free ports, and returns once it is ready.
 func launch(t *testing.T, env map[string]string, args ...string) *program {
 	t.Helper()
-	p := &program{cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})} //nolint:noctx // ended by its signals
+	p := &program{cmd: exec.Command(os.Args[0], args...), ended: make(chan struct{})}
 	p.cmd.Env = []string{asProgram + "=1", "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "HOME=" + os.TempDir()}
 	for name, value := range env {
 		p.cmd.Env = append(p.cmd.Env, name+"="+value)

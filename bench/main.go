@@ -74,7 +74,7 @@ func measure(ctx context.Context, pool *pgxpool.Pool, runs int) error {
 	go func() { ended <- e.Run(ctx) }()
 	defer func() {
 		cancel()
-		<-ended
+		<-ended //nolint:errcheck // it was cancelled here
 	}()
 	fmt.Println("clients  insert commits/s  start+park/s  burst runs/s  (ratio)  receipt p50 ms  round trip p50 ms   p99 ms")
 	for _, clients := range []int{1, 16, 64} {

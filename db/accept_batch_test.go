@@ -106,8 +106,14 @@ func TestStartAndSignalInOneBatch(t *testing.T) {
 		got = append(got, said{a.Receipt.Verdict, a.Receipt.Sequence, fmt.Sprint(a.Err)})
 	}
 	want := []said{
-		{"", 0, "run not found"}, {"accepted", 1, "<nil>"}, {"accepted", 2, "<nil>"}, {"duplicate", 1, "<nil>"},
-		{"", 0, "run exists with another workflow"}, {"duplicate", 2, "<nil>"}, {"accepted", 3, "<nil>"}, {"", 0, "run ended"},
+		{"", 0, "run not found"},
+		{"accepted", 1, "<nil>"},
+		{"accepted", 2, "<nil>"},
+		{"duplicate", 1, "<nil>"},
+		{"", 0, "run exists with another workflow"},
+		{"duplicate", 2, "<nil>"},
+		{"accepted", 3, "<nil>"},
+		{"", 0, "run ended"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

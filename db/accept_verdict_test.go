@@ -56,10 +56,14 @@ func TestAcceptStartsAndSignals(t *testing.T) {
 		{"first start", r.startOf("a"), history.Accepted, nil},
 		{"start again", r.startOf("a"), history.Duplicate, nil},
 		{"start, version not named", other(func(m *history.StartRun) { m.Version = "2" }), history.Duplicate, nil},
-		{"start, other version", other(func(m *history.StartRun) { m.Version, m.NamedVersion = "2", true }), "",
-			&history.RunConflictError{Differs: []string{"version"}}},
-		{"start, other workflow and input", other(func(m *history.StartRun) { m.Workflow, m.Input = "x", payload(t, "2") }), "",
-			&history.RunConflictError{Differs: []string{"workflow", "input"}}},
+		{
+			"start, other version", other(func(m *history.StartRun) { m.Version, m.NamedVersion = "2", true }), "",
+			&history.RunConflictError{Differs: []string{"version"}},
+		},
+		{
+			"start, other workflow and input", other(func(m *history.StartRun) { m.Workflow, m.Input = "x", payload(t, "2") }), "",
+			&history.RunConflictError{Differs: []string{"workflow", "input"}},
+		},
 		{"signal", r.signal("a", "s1", "1"), history.Accepted, nil},
 		{"equal signal", r.signal("a", "s1", "1.0"), history.Duplicate, nil},
 		{"other payload", r.signal("a", "s1", "2"), "", &history.SignalConflictError{Differs: []string{"payload"}}},

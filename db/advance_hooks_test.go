@@ -1,6 +1,7 @@
 package db
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -306,7 +307,7 @@ func TestResolveToken(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 	for _, digests := range [][]history.TokenDigest{nil, {digestOf("nobody's")}} {
-		if _, err := r.ResolveToken(t.Context(), digests); err != history.ErrTokenNotFound {
+		if _, err := r.ResolveToken(t.Context(), digests); !errors.Is(err, history.ErrTokenNotFound) {
 			t.Errorf("%d digests: %v", len(digests), err)
 		}
 	}

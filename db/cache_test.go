@@ -141,15 +141,17 @@ func TestCacheChangesNothing(t *testing.T) {
 				r.step(s, name+"-"+fmt.Sprint(trace), op, id(name, i%2), i)
 			}
 		}
+		var names []string
 		for n := range 2 {
 			want := r.shape(id("cold", n))
 			for name := range stores {
 				if diff := cmp.Diff(want, r.shape(id(name, n))); diff != "" {
 					t.Fatalf("%s differs from cold: %s", name, diff)
 				}
-				r.folded(id(name, n))
+				names = append(names, id(name, n))
 			}
 		}
+		r.folded(names...)
 		r.sql(`update runs set wake_at = null where wake_at is not null`) // the next trace is alone
 	})
 }
@@ -189,7 +191,7 @@ func (r *acceptRig) step(s *Store, prefix, op, run string, i int) {
 	case "answer":
 		_, _ = r.Accept(r.t.Context(), r.resume(run, "h1", `"yes"`))
 	default:
-		r.sql(`update runs set wake_at = now() where status = 'blocked'`)
+		r.sql(`update runs set wake_at = now() where status = 'blocked' and run_id like $1 || '-%'`, prefix)
 		if _, err := s.Advance(r.t.Context(), a); err != nil {
 			r.t.Fatal(err)
 		}

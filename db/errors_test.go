@@ -88,7 +88,7 @@ func TestLostConnectionsAreUnavailable(t *testing.T) {
 		t.Errorf("nil became %v", err)
 	}
 	ours := errors.New("ours")
-	if err := translate(ours); err != ours {
+	if err := translate(ours); err != ours { //nolint:errorlint // the very same one
 		t.Errorf("an error that is not the driver's became %v", err)
 	}
 }

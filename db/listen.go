@@ -27,7 +27,7 @@ func (s *Store) Listen(ctx context.Context, onReady, onEnded func()) error {
 			s.notify.close(conn)
 		}
 		if ctx.Err() != nil {
-			break
+			return nil //nolint:nilerr // the connection ended because ctx did
 		}
 		s.cfg.Log.Warn().Err(translate(err)).Dur("retry_in", pause).Msg("no hints from other processes; polling goes on")
 		rest(ctx, pause)

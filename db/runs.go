@@ -52,6 +52,7 @@ func (s *Store) ReadRun(ctx context.Context, key history.RunKey) (RunView, error
 			return RunView{}, fmt.Errorf("last event of run row %d: %w", row.Run.ID, err)
 		}
 		view.Error = failed.Message
+	default: // not ended, or cancelled, which leaves neither
 	}
 	return view, nil
 }

@@ -134,21 +134,21 @@ func decodeAuthority(document []byte) (*authority, error) {
 	return a, nil
 }
 
-// authority returns the compiled spec of a digest, loading it where it is not cached.
-func (e *Engine) authority(ctx context.Context, d canon.Digest) (*authority, error) {
-	if a, ok := e.authorities.get(d); ok {
-		return a, nil
+// loadAuthority puts the compiled spec of a digest into the cache.
+func (e *Engine) loadAuthority(ctx context.Context, d canon.Digest) error {
+	if _, ok := e.authorities.get(d); ok {
+		return nil
 	}
 	document, err := e.store.SpecByDigest(ctx, d)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a, err := decodeAuthority(document)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.authorities.put(d, a)
-	return a, nil
+	return nil
 }
 
 // maxResends bounds how often one message is sent again after its run's spec was loaded. More than once is needed only
@@ -163,7 +163,7 @@ func (e *Engine) accept(ctx context.Context, m history.Message) (Receipt, error)
 		if !errors.As(err, &missing) {
 			return receipt, err
 		}
-		if _, err := e.authority(ctx, missing.Digest); err != nil {
+		if err := e.loadAuthority(ctx, missing.Digest); err != nil {
 			return Receipt{}, err
 		}
 	}

@@ -76,7 +76,8 @@ func TestHookStates(t *testing.T) {
 			return engine.Decision{}, err
 		}
 		_, open, _ := engine.HookPayload[string](c, "open")
-		return c.Complete([]any{states, rejection.Reason, rejection.OwnerRun, answer, ok, open,
+		return c.Complete([]any{
+			states, rejection.Reason, rejection.OwnerRun, answer, ok, open,
 			c.HookDisposed("disposed"), c.HookExpired("expired"), c.First("disposed", "answered", "open"),
 		}), nil
 	})

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/internal/history"
 	"github.com/flowgate-go/flowgate/spec"
 	"github.com/flowgate-go/flowgate/tokens"
@@ -40,7 +41,7 @@ func (h *Handle) HookLink(ctx context.Context, run spec.RunID, id spec.HookID) (
 	if err != nil {
 		return Link{}, err
 	}
-	if err := openNow(view.Hook, view.ReadAt); err != nil {
+	if err := stillOpen(view); err != nil {
 		return Link{}, err
 	}
 	if view.Hook.Grant.MintKey == "" {
@@ -59,16 +60,15 @@ func (h *Handle) HookLink(ctx context.Context, run spec.RunID, id spec.HookID) (
 	}, nil
 }
 
-func openNow(h history.Hook, now time.Time) error {
-	switch {
-	case h.State == history.StateResumed:
+// stillOpen refuses a hook that ended; the store shows one past its deadline as expired.
+func stillOpen(h db.HookView) error {
+	switch h.State {
+	case history.StateActive:
+		return nil
+	case history.StateResumed:
 		return &HookConflictError{Differs: []string{"state"}}
-	case h.Expired(now):
-		return &HookClosedError{Cause: history.StateExpired}
-	case h.State != history.StateActive:
-		return &HookClosedError{Cause: h.State}
 	}
-	return nil
+	return &HookClosedError{Cause: h.State}
 }
 
 // remint makes a hook's token again.

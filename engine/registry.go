@@ -111,13 +111,13 @@ func (e *Engine) Register(s spec.WorkflowSpec, fn Workflow) error {
 		return fmt.Errorf("register %s: %w", codeOf(s), err)
 	case prior != nil:
 		e.cfg.Logger.Warn().Str("workflow", s.Name).Str("version", s.Version).
-			Strs("differs", changed(prior, s).(*SpecChangedError).Differs).Msg("dev mode replaced the stored spec")
+			Strs("differs", changed(prior, s).Differs).Msg("dev mode replaced the stored spec")
 	}
 	e.authorities.put(document.Digest(), a)
 	return nil
 }
 
-func changed(prior []byte, s spec.WorkflowSpec) error {
+func changed(prior []byte, s spec.WorkflowSpec) *SpecChangedError {
 	var stored spec.WorkflowSpec
 	differs := []string{"a part this program does not know"}
 	if err := json.Unmarshal(prior, &stored); err == nil {

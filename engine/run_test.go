@@ -236,7 +236,9 @@ func TestRetryAfterAFixedDeploy(t *testing.T) {
 	broken := workflow{greet.spec, func(*engine.Context) (engine.Decision, error) {
 		return engine.Decision{}, fmt.Errorf("a bug")
 	}}
-	r := newRig(t, broken)
+	cfg := testConfig(t, pgtest.New(t))
+	cfg.Limits.BlockFirst = time.Minute
+	r := idle(t, cfg, broken).run()
 	r.start(broken, "run", nil)
 	if s := r.blocked("run"); s.BlockedReason != "error: a bug" {
 		t.Errorf("reason %q", s.BlockedReason)

@@ -109,7 +109,7 @@ func (e *Engine) storeInTx(ctx context.Context, tx pgx.Tx, messages []history.Me
 		if !errors.As(err, &missing) {
 			return answers, err
 		}
-		if _, err := e.authority(ctx, missing.Digest); err != nil {
+		if err := e.loadAuthority(ctx, missing.Digest); err != nil {
 			return nil, err
 		}
 	}

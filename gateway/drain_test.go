@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -76,7 +77,7 @@ func TestDrain_after_the_deadline_everything_is_refused(t *testing.T) {
 		t.Fatal(err)
 	}
 	await(t, "the request began", func() bool { return s.gw.fiber.Server().GetOpenConnectionsCount() == 1 })
-	if err := s.stop(); err != ErrDrainTimeout {
+	if err := s.stop(); !errors.Is(err, ErrDrainTimeout) {
 		t.Fatalf("got %v", err)
 	}
 	if _, err := io.WriteString(conn, request[20:]); err != nil {

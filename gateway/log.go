@@ -45,7 +45,7 @@ func describeFault(line *zerolog.Event, err error) {
 // kindsOf lists the types of an error's chain, outermost first.
 func kindsOf(err error) []string {
 	kinds := []string{fmt.Sprintf("%T", err)}
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // it walks the chain itself
 	case interface{ Unwrap() error }:
 		if inner := e.Unwrap(); inner != nil {
 			kinds = append(kinds, kindsOf(inner)...)

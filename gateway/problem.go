@@ -17,68 +17,120 @@ type problem struct {
 
 // The problems of form: they are found before anything is looked up.
 var (
-	malformedRequest = &problem{code: "malformed-request", status: 400, verdict: engine.VerdictInvalid,
-		title: "Malformed request", detail: "The request line or the header fields break a rule of HTTP or repeat a field that may appear once."}
-	forbiddenHost = &problem{code: "forbidden", status: 403, verdict: engine.VerdictDenied,
-		title: "Forbidden", detail: "In dev mode the Host must be a loopback name or the host of the public URL."}
-	notFound = &problem{code: "not-found", status: 404, verdict: engine.VerdictUnknown,
-		title: "Not found", detail: "There is nothing here, or it is not yours to see."}
-	methodNotAllowed = &problem{code: "method-not-allowed", status: 405, verdict: engine.VerdictInvalid,
-		title: "Method not allowed", detail: "The resource does not take this method; the Allow header names those that it takes."}
-	requestTimeout = &problem{code: "request-timeout", status: 408, verdict: engine.VerdictBusy, retryable: true,
-		title: "Request timeout", detail: "The request did not arrive completely within 5 seconds."}
-	payloadTooLarge = &problem{code: "payload-too-large", status: 413, verdict: engine.VerdictInvalid,
-		title: "Payload too large", detail: "The request body is larger than this deployment allows."}
-	unsupportedMediaType = &problem{code: "unsupported-media-type", status: 415, verdict: engine.VerdictInvalid,
-		title: "Unsupported media type", detail: "Send JSON in UTF-8 as application/json or application/*+json, without a Content-Encoding."}
-	expectationFailed = &problem{code: "expectation-failed", status: 417, verdict: engine.VerdictInvalid,
-		title: "Expectation failed", detail: "Send the body without an Expect header."}
-	headersTooLarge = &problem{code: "headers-too-large", status: 431, verdict: engine.VerdictInvalid,
-		title: "Header fields too large", detail: "The request line and the header fields must fit into 16 KiB."}
-	malformedPayload = &problem{code: "malformed-payload", status: 400, verdict: engine.VerdictInvalid,
-		title: "Malformed payload", detail: "The body is not a JSON value that can be kept and compared; violations say why."}
-	invalidArgument = &problem{code: "invalid-argument", status: 400, verdict: engine.VerdictInvalid,
-		title: "Invalid argument", detail: "An identifier, a field or a parameter breaks a rule; violations name it."}
-	keyInvalid = &problem{code: "idempotency-key-invalid", status: 400, verdict: engine.VerdictInvalid,
-		title: "Idempotency key invalid", detail: "An idempotency key must be given once and be 1 to 255 bytes of printable UTF-8 with no space at either end."}
+	malformedRequest = &problem{
+		code: "malformed-request", status: 400, verdict: engine.VerdictInvalid,
+		title: "Malformed request", detail: "The request line or the header fields break a rule of HTTP or repeat a field that may appear once.",
+	}
+	forbiddenHost = &problem{
+		code: "forbidden", status: 403, verdict: engine.VerdictDenied,
+		title: "Forbidden", detail: "In dev mode the Host must be a loopback name or the host of the public URL.",
+	}
+	notFound = &problem{
+		code: "not-found", status: 404, verdict: engine.VerdictUnknown,
+		title: "Not found", detail: "There is nothing here, or it is not yours to see.",
+	}
+	methodNotAllowed = &problem{
+		code: "method-not-allowed", status: 405, verdict: engine.VerdictInvalid,
+		title: "Method not allowed", detail: "The resource does not take this method; the Allow header names those that it takes.",
+	}
+	requestTimeout = &problem{
+		code: "request-timeout", status: 408, verdict: engine.VerdictBusy, retryable: true,
+		title: "Request timeout", detail: "The request did not arrive completely within 5 seconds.",
+	}
+	payloadTooLarge = &problem{
+		code: "payload-too-large", status: 413, verdict: engine.VerdictInvalid,
+		title: "Payload too large", detail: "The request body is larger than this deployment allows.",
+	}
+	unsupportedMediaType = &problem{
+		code: "unsupported-media-type", status: 415, verdict: engine.VerdictInvalid,
+		title: "Unsupported media type", detail: "Send JSON in UTF-8 as application/json or application/*+json, without a Content-Encoding.",
+	}
+	expectationFailed = &problem{
+		code: "expectation-failed", status: 417, verdict: engine.VerdictInvalid,
+		title: "Expectation failed", detail: "Send the body without an Expect header.",
+	}
+	headersTooLarge = &problem{
+		code: "headers-too-large", status: 431, verdict: engine.VerdictInvalid,
+		title: "Header fields too large", detail: "The request line and the header fields must fit into 16 KiB.",
+	}
+	malformedPayload = &problem{
+		code: "malformed-payload", status: 400, verdict: engine.VerdictInvalid,
+		title: "Malformed payload", detail: "The body is not a JSON value that can be kept and compared; violations say why.",
+	}
+	invalidArgument = &problem{
+		code: "invalid-argument", status: 400, verdict: engine.VerdictInvalid,
+		title: "Invalid argument", detail: "An identifier, a field or a parameter breaks a rule; violations name it.",
+	}
+	keyInvalid = &problem{
+		code: "idempotency-key-invalid", status: 400, verdict: engine.VerdictInvalid,
+		title: "Idempotency key invalid", detail: "An idempotency key must be given once and be 1 to 255 bytes of printable UTF-8 with no space at either end.",
+	}
 )
 
 // The problems of access.
 var (
-	unauthorized = &problem{code: "unauthorized", status: 401, verdict: engine.VerdictDenied,
-		title: "Unauthorized", detail: "The route needs a credential."}
-	forbidden = &problem{code: "forbidden", status: 403, verdict: engine.VerdictDenied,
-		title: "Forbidden", detail: "What was presented does not allow this action."}
+	unauthorized = &problem{
+		code: "unauthorized", status: 401, verdict: engine.VerdictDenied,
+		title: "Unauthorized", detail: "The route needs a credential.",
+	}
+	forbidden = &problem{
+		code: "forbidden", status: 403, verdict: engine.VerdictDenied,
+		title: "Forbidden", detail: "What was presented does not allow this action.",
+	}
 )
 
 // The problems that the engine decides on.
 var (
-	runConflict = &problem{code: "run-conflict", status: 409, verdict: engine.VerdictConflict,
-		title: "Run conflict", detail: "A run of this ID was started otherwise."}
-	signalConflict = &problem{code: "signal-conflict", status: 409, verdict: engine.VerdictConflict,
-		title: "Signal conflict", detail: "A signal of this ID was accepted with other content."}
-	hookPayloadConflict = &problem{code: "hook-payload-conflict", status: 409, verdict: engine.VerdictConflict,
-		title: "Hook payload conflict", detail: "The hook was answered with another payload; that answer stands."}
-	hookAlreadyResumed = &problem{code: "hook-already-resumed", status: 409, verdict: engine.VerdictConflict,
-		title: "Hook already resumed", detail: "The hook was answered and can no longer be withdrawn."}
-	tokenHostSupplied = &problem{code: "token-host-supplied", status: 409, verdict: engine.VerdictConflict,
-		title: "Token supplied by the host", detail: "The token of this hook was chosen by workflow code and is not kept, so it cannot be shown."}
-	hookClosed = &problem{code: "hook-closed", status: 410, verdict: engine.VerdictGone,
-		title: "Hook closed", detail: "The hook ended without an answer; cause says how."}
-	runEnded = &problem{code: "run-ended", status: 410, verdict: engine.VerdictGone,
-		title: "Run ended", detail: "The run ended and takes no new message."}
-	signalNotDeclared = &problem{code: "signal-not-declared", status: 422, verdict: engine.VerdictInvalid,
-		title: "Signal not declared", detail: "The workflow of the run declares no signal of this name."}
-	payloadSchema = &problem{code: "payload-schema", status: 422, verdict: engine.VerdictInvalid,
-		title: "Payload breaks its schema", detail: "The payload breaks the declared schema; violations name the places."}
-	signalBacklogFull = &problem{code: "signal-backlog-full", status: 429, verdict: engine.VerdictBusy, retryable: true,
-		title: "Signal backlog full", detail: "The run holds as many unread signals as it may; send again later."}
+	runConflict = &problem{
+		code: "run-conflict", status: 409, verdict: engine.VerdictConflict,
+		title: "Run conflict", detail: "A run of this ID was started otherwise.",
+	}
+	signalConflict = &problem{
+		code: "signal-conflict", status: 409, verdict: engine.VerdictConflict,
+		title: "Signal conflict", detail: "A signal of this ID was accepted with other content.",
+	}
+	hookPayloadConflict = &problem{
+		code: "hook-payload-conflict", status: 409, verdict: engine.VerdictConflict,
+		title: "Hook payload conflict", detail: "The hook was answered with another payload; that answer stands.",
+	}
+	hookAlreadyResumed = &problem{
+		code: "hook-already-resumed", status: 409, verdict: engine.VerdictConflict,
+		title: "Hook already resumed", detail: "The hook was answered and can no longer be withdrawn.",
+	}
+	tokenHostSupplied = &problem{
+		code: "token-host-supplied", status: 409, verdict: engine.VerdictConflict,
+		title: "Token supplied by the host", detail: "The token of this hook was chosen by workflow code and is not kept, so it cannot be shown.",
+	}
+	hookClosed = &problem{
+		code: "hook-closed", status: 410, verdict: engine.VerdictGone,
+		title: "Hook closed", detail: "The hook ended without an answer; cause says how.",
+	}
+	runEnded = &problem{
+		code: "run-ended", status: 410, verdict: engine.VerdictGone,
+		title: "Run ended", detail: "The run ended and takes no new message.",
+	}
+	signalNotDeclared = &problem{
+		code: "signal-not-declared", status: 422, verdict: engine.VerdictInvalid,
+		title: "Signal not declared", detail: "The workflow of the run declares no signal of this name.",
+	}
+	payloadSchema = &problem{
+		code: "payload-schema", status: 422, verdict: engine.VerdictInvalid,
+		title: "Payload breaks its schema", detail: "The payload breaks the declared schema; violations name the places.",
+	}
+	signalBacklogFull = &problem{
+		code: "signal-backlog-full", status: 429, verdict: engine.VerdictBusy, retryable: true,
+		title: "Signal backlog full", detail: "The run holds as many unread signals as it may; send again later.",
+	}
 )
 
 // The problems that are ours.
 var (
-	unavailable = &problem{code: "unavailable", status: 503, verdict: engine.VerdictBusy, retryable: true,
-		title: "Unavailable", detail: "The request could not be served now; send it again unchanged."}
-	internal = &problem{code: "internal", status: 500, verdict: engine.VerdictBusy, retryable: true,
-		title: "Internal error", detail: "The request met a fault on this side; its ID leads to the cause in the log."}
+	unavailable = &problem{
+		code: "unavailable", status: 503, verdict: engine.VerdictBusy, retryable: true,
+		title: "Unavailable", detail: "The request could not be served now; send it again unchanged.",
+	}
+	internal = &problem{
+		code: "internal", status: 500, verdict: engine.VerdictBusy, retryable: true,
+		title: "Internal error", detail: "The request met a fault on this side; its ID leads to the cause in the log.",
+	}
 )

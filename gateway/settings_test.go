@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -157,10 +158,10 @@ func TestSettings_on_the_wire(t *testing.T) {
 func TestNew_refuses_a_bad_configuration(t *testing.T) {
 	t.Parallel()
 	eng := newEngine(t)
-	if _, err := New(Config{PublicURL: publicURL}); err != ErrNoEngine {
+	if _, err := New(Config{PublicURL: publicURL}); !errors.Is(err, ErrNoEngine) {
 		t.Errorf("no engine: got %v", err)
 	}
-	if _, err := New(Config{Engine: eng}); err != ErrNoPublicURL {
+	if _, err := New(Config{Engine: eng}); !errors.Is(err, ErrNoPublicURL) {
 		t.Errorf("no public URL: got %v", err)
 	}
 	if _, err := New(Config{Engine: eng, Dev: true}); err != nil {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -171,9 +172,16 @@ func TestC65_a_token_is_good_for_one_hook_and_one_verb(t *testing.T) {
 	token := s.open("r", doorInput{Hook: "ask"})
 	closed := serveOn(t, eng, func(c *Config) { c.OpenAPI = false })
 	for _, tc := range [][2]string{
-		{"GET", "/v1/runs"}, {"GET", "/v1/runs/r"}, {"GET", "/v1/hooks"}, {"POST", "/v1/runs/r/cancel"},
-		{"POST", "/v1/runs/r/signals/end"}, {"POST", "/v1/runs/r/hooks/h/resume"}, {"POST", "/v1/runs/r/hooks/h/token"},
-		{"POST", "/v1/hooks/dispose"}, {"GET", "/v1/workflows"}, {"POST", "/v1/runs"},
+		{"GET", "/v1/runs"},
+		{"GET", "/v1/runs/r"},
+		{"GET", "/v1/hooks"},
+		{"POST", "/v1/runs/r/cancel"},
+		{"POST", "/v1/runs/r/signals/end"},
+		{"POST", "/v1/runs/r/hooks/h/resume"},
+		{"POST", "/v1/runs/r/hooks/h/token"},
+		{"POST", "/v1/hooks/dispose"},
+		{"GET", "/v1/workflows"},
+		{"POST", "/v1/runs"},
 	} {
 		r := closed.call(tc[0], tc[1], "", "Authorization", "Bearer "+token)
 		checkProblem(t, r, 401, "unauthorized")
@@ -217,7 +225,7 @@ func TestC66_the_link_of_a_hook_is_one_link(t *testing.T) {
 func TestC58_links_come_from_the_public_URL_only(t *testing.T) {
 	t.Parallel()
 	eng := engineOn(t, pgtest.URL(t), func(c *engine.Config) { c.PublicURL = "" })
-	if _, err := New(Config{Engine: eng}); err != ErrNoPublicURL {
+	if _, err := New(Config{Engine: eng}); !errors.Is(err, ErrNoPublicURL) {
 		t.Errorf("a gateway without a public URL: got %v", err)
 	}
 	s := serveOn(t, eng, nil)

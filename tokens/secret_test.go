@@ -55,8 +55,9 @@ func TestNoVerbPrintsASecret(t *testing.T) {
 	// A Key is a way in, not a place to keep a secret: fmt asks no value how to
 	// print under %p, so only what holds a Secret or a Keyring is held to that.
 	keys := map[string]any{"key": h.Key, "keys": []tokens.Key{h.Key}, "holder": h, "holder pointer": &h}
-	values := map[string]any{"ring pointer": &h.ring,
-		"secret": h.Public, "pointer": &h.Public, "ring": h.ring, "ring value": *h.ring,
+	values := map[string]any{
+		"ring pointer": &h.ring,
+		"secret":       h.Public, "pointer": &h.Public, "ring": h.ring, "ring value": *h.ring,
 		"hidden": struct{ hidden tokens.Secret }{h.hidden}, "minted": h.Minted, "map": map[string]any{"s": h.Public},
 	}
 	const verbs = "v +v #v s +s q +q #q x X #x d o b c U t e g T 20s -5v .3s"

@@ -41,8 +41,9 @@ func ApprovalHook(ctx *engine.Context) (engine.Decision, error) {
 		return ctx.Complete(reviewed{Status: "withdrawn"}), nil
 	case engine.Expired:
 		return ctx.Complete(reviewed{Status: "expired"}), nil
+	default: // not asked yet, or open
+		return askApproval(ctx)
 	}
-	return askApproval(ctx)
 }
 
 func askApproval(ctx *engine.Context) (engine.Decision, error) {

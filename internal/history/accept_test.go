@@ -120,8 +120,10 @@ func TestAccept_hook(t *testing.T) {
 		"expired":   {func(r *rig) { r.pass(time.Minute); r.settle() }, closed(StateExpired), closed(StateExpired), closed(StateExpired), "", ""},
 		"cancelled": {func(r *rig) { _, _ = r.accept(&CancelRun{Run: testKey}) }, closed(StateCancelled), closed(StateCancelled), closed(StateCancelled), "", ""},
 		"run ended": {func(r *rig) { _, _ = r.signal("1", "stop", 1); r.settle() }, closed(StateRunEnded), closed(StateRunEnded), closed(StateRunEnded), "", ""},
-		"answered, then the run ended": {func(r *rig) { _, _ = r.resume("h", 1); _, _ = r.signal("1", "stop", 1); r.settle() }, nil,
-			&HookConflictError{Differs: []string{"payload"}}, &HookConflictError{Differs: []string{"state"}}, Duplicate, ""},
+		"answered, then the run ended": {
+			func(r *rig) { _, _ = r.resume("h", 1); _, _ = r.signal("1", "stop", 1); r.settle() }, nil,
+			&HookConflictError{Differs: []string{"payload"}}, &HookConflictError{Differs: []string{"state"}}, Duplicate, "",
+		},
 	} {
 		r := newRig(t, idle)
 		r.settle()

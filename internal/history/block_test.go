@@ -20,8 +20,10 @@ func TestTurn_blocks_what_makes_no_sense(t *testing.T) {
 		"a cancel nobody asked for":      {decide(&AcceptCancel{}), BlockDecision, "nobody asked"},
 		"another signal name":            {decide(wait1("w", "other")), BlockNonDeterminism, `"go" in the history and for "other"`},
 		"another kind":                   {decide(timerIn("w", second)), BlockNonDeterminism, "is a wait in the history and a timer"},
-		"another token": {decide(&CreateHook{ID: "h", HostDigests: []TokenDigest{{1}}}),
-			BlockNonDeterminism, "another token"},
+		"another token": {
+			decide(&CreateHook{ID: "h", HostDigests: []TokenDigest{{1}}}),
+			BlockNonDeterminism, "another token",
+		},
 		"a hook never created":  {decide(&WaitHook{ID: "none"}), BlockDecision, "never created"},
 		"two deadlines":         {decide(&OpenWait{ID: "x", Signal: "go", Timeout: &second, Until: &epoch}), BlockDecision, "both"},
 		"a timer without time":  {decide(&StartTimer{ID: "x"}), BlockDecision, "needs either"},

@@ -150,6 +150,7 @@ func (s *State) take(seq int64) bool {
 		s.settle(string(f.hook))
 	case factCancel:
 		s.cancelShown = true
+	case factSignal: // it stays in the buffer until a wait takes it
 	}
 	return true
 }

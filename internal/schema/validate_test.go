@@ -66,7 +66,8 @@ func TestViolations(t *testing.T) {
 		{`{"not":{"const":"leak"}}`, `"leak"`, []v{{"", "must not match the excluded schema (not)"}}},
 		{`false`, `"leak"`, []v{{"", "is not allowed"}}},
 		{`{"anyOf":[{"type":"null"},{"minLength":9}]}`, `"leak"`, []v{
-			{"", "must be of type null"}, {"", "must have at least 9 characters"}, {"", "must match at least one alternative (anyOf)"}}},
+			{"", "must be of type null"}, {"", "must have at least 9 characters"}, {"", "must match at least one alternative (anyOf)"},
+		}},
 		{`{"oneOf":[true,true]}`, `"leak"`, []v{{"", "must match exactly one alternative (oneOf)"}}},
 		{`{"if":{"type":"string"},"then":{"$ref":"#/$defs/n"},"$defs":{"n":{"allOf":[{"type":"null"}]}}}`, `"leak"`, []v{{"", "must be of type null"}}},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[true],"additionalItems":false}`, `[1,"leak"]`, []v{{"", "additional items are not allowed"}}},
