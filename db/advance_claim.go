@@ -66,11 +66,12 @@ func (c *claim) due(ctx context.Context, conn *pgx.Conn) error {
 	p := &pipeline{}
 	p.begin(c.store.cfg.LockTimeout)
 	rows := queueRows[sqlc.ClaimRunsRow](p, sqlc.ClaimRuns, sqlc.ClaimRunsParams{
-		Workflows: workflows, Versions: versions, Batch: int64(max(c.Limit, 1)),
+		Workflows: workflows, Versions: versions, Floors: c.store.floors.of(c.Codes, time.Now()), Batch: int64(max(c.Limit, 1)),
 	})
 	if err := p.send(ctx, conn); err != nil {
 		return err
 	}
+	last := map[Code]time.Time{}
 	for _, row := range *rows {
 		c.nextDue = utc(row.NextDue)
 		if row.SkippedRunID != nil {
@@ -78,9 +79,11 @@ func (c *claim) due(ctx context.Context, conn *pgx.Conn) error {
 		}
 		if row.ID != nil {
 			c.hold(claimedRow(row))
+			last[Code{Workflow: *row.Workflow, Version: *row.Version}] = orZero(row.WakeAt)
 		}
 	}
 	c.full = len(c.runs) == max(c.Limit, 1)
+	c.store.floors.raise(c.Codes, (*rows)[0].AskedAt, last, !c.full)
 	if len(c.runs) == 0 {
 		return nil // what is open is rolled back
 	}

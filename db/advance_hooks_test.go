@@ -214,6 +214,23 @@ func TestHookIDOfAnEarlierGeneration(t *testing.T) {
 	}
 }
 
+// A token that another hook of the same run has is taken, by that run.
+func TestTokenOfAnotherHookOfTheRun(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	r.ok(r.startOf("a"))
+	r.advance(by(opens("h", "token")))
+	r.ok(r.resume("a", "h", "1"))
+	r.advance(by(func(s *history.State) history.Decision {
+		s.Hook("h")
+		return opens("i", "token")(s)
+	}))
+	if v := r.view("a"); v.Error != `taken by "a"` {
+		t.Errorf("%s %q", v.Status, v.Error)
+	}
+	r.folded("a")
+}
+
 // A run that goes on claiming taken tokens is blocked; the others of its transaction are not held up.
 func TestEndlessRejections(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,9 @@ func keyStatements(n, size int) map[string]struct {
 	}
 	workflows, versions := []string{"invoice", "absent"}, []string{"1", "1"}
 	return map[string]statement{
-		"ClaimRuns": {sqlc.ClaimRuns, sqlc.ClaimRunsParams{Workflows: workflows, Versions: versions, Batch: int64(n)}, `runs_due`},
+		"ClaimRuns": {sqlc.ClaimRuns, sqlc.ClaimRunsParams{
+			Workflows: workflows, Versions: versions, Floors: make([]time.Time, 2), Batch: int64(n),
+		}, `runs_due`},
 		"ClaimRun": {sqlc.ClaimRun, sqlc.ClaimRunParams{
 			Namespace: "default", RunID: "run-1", Workflows: workflows, Versions: versions,
 		}, `runs_run_id`},
@@ -138,7 +140,7 @@ func (r *acceptRig) claimReadsWhatItClaims() {
 		{[]Code{{"invoice", "1"}, {"absent", "1"}}, 10},
 	} {
 		workflows, versions := codeArrays(tt.codes)
-		params := sqlc.ClaimRunsParams{Workflows: workflows, Versions: versions, Batch: 256}
+		params := sqlc.ClaimRunsParams{Workflows: workflows, Versions: versions, Floors: make([]time.Time, len(tt.codes)), Batch: 256}
 		tx := r.begin()
 		var text []byte
 		if err := tx.QueryRow(r.t.Context(), "explain (analyze, buffers, format json) "+sqlc.ClaimRuns, arguments(params)...).Scan(&text); err != nil {

@@ -313,6 +313,24 @@ func TestPanicReleasesTheRuns(t *testing.T) {
 	r.folded("a")
 }
 
+// The database's clock was set back: time does not go back in a history.
+func TestClockThatWentBack(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	r.ok(r.startOf("a"))
+	r.sql(`update events set at = at + interval '1 hour'`)
+	r.sql(`update runs set started_at = started_at + interval '1 hour', updated_at = updated_at + interval '1 hour'`)
+	before := r.view("a")
+	r.advance(by(approval))
+	if v := r.view("a"); v.NextSeq != 3 || !v.UpdatedAt.Equal(before.UpdatedAt) {
+		t.Errorf("%+v", v)
+	}
+	if err := r.Block(t.Context(), keyOf("a"), 3, history.BlockPanic, "x"); err != nil {
+		t.Error(err)
+	}
+	r.folded("a")
+}
+
 func TestContinuedRunCarriesItsSignals(t *testing.T) {
 	t.Parallel()
 	r := running(t)

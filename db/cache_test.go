@@ -116,6 +116,52 @@ func TestCachedTurnReadsNewEventsOnly(t *testing.T) {
 	}
 }
 
+// A state that the stored events do not follow is let go, and the turn begins from a fresh fold.
+func TestSpoiltStateIsFoldedAfresh(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	r.ok(r.startOf("late"))
+	r.ok(r.startOf("short"))
+	for _, id := range []string{"late", "short"} {
+		r.ok(r.signal(id, "s1", `"yes"`))
+	}
+	spoilt, err := history.Fold(keyOf("late"), nil, []history.Event{{
+		Generation: 1, Seq: 1, At: time.Now().Add(time.Hour), Data: &history.RunStarted{Workflow: "w", Version: "1", Input: null},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.states.put(value[int64](r, `select id from runs where run_id = 'late'`), spoilt, 1)
+	r.states.put(value[int64](r, `select id from runs where run_id = 'short'`), stateAt(t, 2), 1)
+	r.sql(`delete from events where seq = 2 and run = (select id from runs where run_id = 'short')`)
+	done := r.advance(by(approval))
+	if done.Committed != 1 || len(done.Failed) != 1 || done.Failed[0].Run != keyOf("short") {
+		t.Errorf("%+v", done)
+	}
+	if v := r.view("late"); string(v.Output) != `"yes"` {
+		t.Errorf("%+v", v)
+	}
+}
+
+// The state of a turn that was blocked after it had settled something is of no use, though it ends at the seq of the row.
+func TestStateOfABlockedTurnIsNotKept(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	r.ok(r.startOf("a"))
+	r.advance(by(approval))
+	r.ok(r.signal("a", "s1", `"yes"`))
+	r.advance(by(func(s *history.State) history.Decision { return history.Decision{} })) // wait.completed, then blocked
+	if v := r.view("a"); v.Status != history.Blocked || v.NextSeq != 5 {
+		t.Fatalf("%+v", v)
+	}
+	r.ok(&history.RetryRun{Run: keyOf("a")})
+	r.advance(by(approval))
+	if got := r.types("a", 0); got != "run.started wait.opened signal.received run.blocked run.unblocked wait.completed run.completed" {
+		t.Error(got)
+	}
+	r.folded("a")
+}
+
 // On one random trace of operations a store with a cache, one that keeps a single state and one without write the same
 // histories.
 func TestCacheChangesNothing(t *testing.T) {

@@ -82,6 +82,7 @@ type Store struct {
 	side   *sideLane
 	notify *notifier
 	states *stateCache
+	floors *floors
 	ended  chan struct{} // closed when Run has ended: nobody takes calls any more
 }
 
@@ -96,6 +97,7 @@ func Open(pool *pgxpool.Pool, cfg Config) *Store {
 		side:   newSideLane(queuedBatches * cfg.Batch),
 		notify: newNotifier(pool, cfg.Process, cfg.Log),
 		states: newStateCache(cfg.CacheStates, cfg.CacheBytes),
+		floors: newFloors(),
 		ended:  make(chan struct{}),
 	}
 }

@@ -67,8 +67,9 @@ func stillOpen(h db.HookView) error {
 		return nil
 	case history.StateResumed:
 		return &HookConflictError{Differs: []string{"state"}}
+	default:
+		return &HookClosedError{Cause: h.State}
 	}
-	return &HookClosedError{Cause: h.State}
 }
 
 // remint makes a hook's token again.

@@ -14,7 +14,7 @@ import (
 )
 
 // Law 10: a database that is down is our fault, and it is over when it is back.
-func TestDatabaseOutageIsBusyAndPasses(t *testing.T) {
+func TestC51_DatabaseOutageIsBusyAndPasses(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Dedicated(t, db.Migrate)
 	pool, err := pgxpool.New(t.Context(), server.URL())

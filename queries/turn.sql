@@ -3,25 +3,28 @@
 
 -- name: ClaimRuns :many
 -- Locks due runs of the given codes, oldest first, leaving out those that another transaction has locked. The code that
--- waits longest is served first, and the outer LIMIT stops the scan, so that no row is locked in vain. Always answers with
--- at least one row: with nothing claimed it says when something will be due and which run was left out for 200 ms.
+-- waits longest is served first, and the outer LIMIT stops the scan, so that no row is locked in vain. floor is the due
+-- time to begin at: what turned before has left dead entries in the index. Always answers with at least one row: with
+-- nothing claimed it says when something will be due and which run was left out for 200 ms.
 WITH code AS (
-    SELECT c.workflow, c.version
-    FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (workflow, version)
+    SELECT c.workflow, c.version, c.floor
+    FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[]), unnest(@floors::timestamptz[]))
+        AS c (workflow, version, floor)
 ), claimed AS MATERIALIZED (
     SELECT due.*
     FROM (
-        SELECT code.workflow, code.version
+        SELECT code.workflow, code.version, code.floor
         FROM code
         ORDER BY (
             SELECT head.wake_at FROM runs AS head
-            WHERE head.workflow = code.workflow AND head.version = code.version AND head.wake_at IS NOT NULL
+            WHERE head.workflow = code.workflow AND head.version = code.version AND head.wake_at >= code.floor
             ORDER BY head.wake_at LIMIT 1
         )
     ) AS ready
     CROSS JOIN LATERAL (
         SELECT r.* FROM runs AS r
-        WHERE r.workflow = ready.workflow AND r.version = ready.version AND r.wake_at <= statement_timestamp()
+        WHERE r.workflow = ready.workflow AND r.version = ready.version
+            AND r.wake_at >= ready.floor AND r.wake_at <= statement_timestamp()
         ORDER BY r.wake_at LIMIT @batch::bigint FOR UPDATE SKIP LOCKED
     ) AS due
     LIMIT @batch::bigint
@@ -40,14 +43,15 @@ WITH code AS (
     CROSS JOIN LATERAL (
         SELECT r.namespace, r.run_id, r.wake_at FROM runs AS r
         WHERE r.workflow = code.workflow AND r.version = code.version
-            AND r.wake_at <= statement_timestamp() - interval '200 milliseconds'
+            AND r.wake_at >= code.floor AND r.wake_at <= statement_timestamp() - interval '200 milliseconds'
             AND r.id <> ALL (ARRAY(SELECT claimed.id FROM claimed))
         ORDER BY r.wake_at LIMIT 1
     ) AS late
     WHERE (SELECT count(*) FROM claimed) < @batch::bigint
     ORDER BY late.wake_at LIMIT 1
 )
-SELECT next.wake_at AS next_due, skipped.namespace AS skipped_namespace, skipped.run_id AS skipped_run_id, claimed.*
+SELECT statement_timestamp()::timestamptz AS asked_at, next.wake_at AS next_due, skipped.namespace AS skipped_namespace,
+    skipped.run_id AS skipped_run_id, claimed.*
 FROM (SELECT true) AS always
 LEFT JOIN next ON true
 LEFT JOIN skipped ON true

@@ -34,7 +34,8 @@ func At(now time.Time) Option { return func(c *engine.RehearsalConfig) { c.Now =
 // WithLimits sets the limits of the run.
 func WithLimits(l engine.Limits) Option { return func(c *engine.RehearsalConfig) { c.Limits = l } }
 
-// CallBudget sets how long one call of the function may take, in real time; default 1 s.
+// CallBudget sets how long one call of the function may take, in real time. The default of 10 s is generous, because
+// machines that run tests are busy.
 func CallBudget(d time.Duration) Option {
 	return func(c *engine.RehearsalConfig) { c.CallBudget = d }
 }
@@ -44,7 +45,7 @@ func New(t testing.TB, s spec.WorkflowSpec, fn engine.Workflow, opts ...Option) 
 	t.Helper()
 	cfg := engine.RehearsalConfig{
 		Namespace: spec.DefaultNamespace, RunID: "run", Now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
-		Keys: testKeys(t), Random: rand.NewChaCha8([32]byte{}),
+		Keys: testKeys(t), Random: rand.NewChaCha8([32]byte{}), CallBudget: 10 * time.Second,
 	}
 	for _, opt := range opts {
 		opt(&cfg)

@@ -79,25 +79,27 @@ func (q *Queries) ClaimRun(ctx context.Context, db DBTX, arg ClaimRunParams) ([]
 const ClaimRuns = `-- name: ClaimRuns :many
 
 WITH code AS (
-    SELECT c.workflow, c.version
-    FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS c (workflow, version)
+    SELECT c.workflow, c.version, c.floor
+    FROM ROWS FROM (unnest($1::text[]), unnest($2::text[]), unnest($3::timestamptz[]))
+        AS c (workflow, version, floor)
 ), claimed AS MATERIALIZED (
     SELECT due.id, due.namespace, due.run_id, due.workflow, due.version, due.spec_digest, due.input_digest, due.labels, due.status, due.generation, due.first_seq, due.next_seq, due.backlog, due.cancel_requested_at, due.block_cause, due.block_diagnosis, due.block_attempts, due.wake_at, due.started_at, due.updated_at, due.closed_at
     FROM (
-        SELECT code.workflow, code.version
+        SELECT code.workflow, code.version, code.floor
         FROM code
         ORDER BY (
             SELECT head.wake_at FROM runs AS head
-            WHERE head.workflow = code.workflow AND head.version = code.version AND head.wake_at IS NOT NULL
+            WHERE head.workflow = code.workflow AND head.version = code.version AND head.wake_at >= code.floor
             ORDER BY head.wake_at LIMIT 1
         )
     ) AS ready
     CROSS JOIN LATERAL (
         SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r
-        WHERE r.workflow = ready.workflow AND r.version = ready.version AND r.wake_at <= statement_timestamp()
-        ORDER BY r.wake_at LIMIT $3::bigint FOR UPDATE SKIP LOCKED
+        WHERE r.workflow = ready.workflow AND r.version = ready.version
+            AND r.wake_at >= ready.floor AND r.wake_at <= statement_timestamp()
+        ORDER BY r.wake_at LIMIT $4::bigint FOR UPDATE SKIP LOCKED
     ) AS due
-    LIMIT $3::bigint
+    LIMIT $4::bigint
 ), next AS (
     SELECT soon.wake_at
     FROM code
@@ -113,14 +115,15 @@ WITH code AS (
     CROSS JOIN LATERAL (
         SELECT r.namespace, r.run_id, r.wake_at FROM runs AS r
         WHERE r.workflow = code.workflow AND r.version = code.version
-            AND r.wake_at <= statement_timestamp() - interval '200 milliseconds'
+            AND r.wake_at >= code.floor AND r.wake_at <= statement_timestamp() - interval '200 milliseconds'
             AND r.id <> ALL (ARRAY(SELECT claimed.id FROM claimed))
         ORDER BY r.wake_at LIMIT 1
     ) AS late
-    WHERE (SELECT count(*) FROM claimed) < $3::bigint
+    WHERE (SELECT count(*) FROM claimed) < $4::bigint
     ORDER BY late.wake_at LIMIT 1
 )
-SELECT next.wake_at AS next_due, skipped.namespace AS skipped_namespace, skipped.run_id AS skipped_run_id, claimed.id, claimed.namespace, claimed.run_id, claimed.workflow, claimed.version, claimed.spec_digest, claimed.input_digest, claimed.labels, claimed.status, claimed.generation, claimed.first_seq, claimed.next_seq, claimed.backlog, claimed.cancel_requested_at, claimed.block_cause, claimed.block_diagnosis, claimed.block_attempts, claimed.wake_at, claimed.started_at, claimed.updated_at, claimed.closed_at
+SELECT statement_timestamp()::timestamptz AS asked_at, next.wake_at AS next_due, skipped.namespace AS skipped_namespace,
+    skipped.run_id AS skipped_run_id, claimed.id, claimed.namespace, claimed.run_id, claimed.workflow, claimed.version, claimed.spec_digest, claimed.input_digest, claimed.labels, claimed.status, claimed.generation, claimed.first_seq, claimed.next_seq, claimed.backlog, claimed.cancel_requested_at, claimed.block_cause, claimed.block_diagnosis, claimed.block_attempts, claimed.wake_at, claimed.started_at, claimed.updated_at, claimed.closed_at
 FROM (SELECT true) AS always
 LEFT JOIN next ON true
 LEFT JOIN skipped ON true
@@ -130,10 +133,12 @@ LEFT JOIN claimed ON true
 type ClaimRunsParams struct {
 	Workflows []string
 	Versions  []string
+	Floors    []time.Time
 	Batch     int64
 }
 
 type ClaimRunsRow struct {
+	AskedAt           time.Time
 	NextDue           *time.Time
 	SkippedNamespace  *string
 	SkippedRunID      *string
@@ -163,10 +168,16 @@ type ClaimRunsRow struct {
 // The advance side of the door: claiming due runs, reading what they have not folded yet, and writing what a turn changed.
 // Arrays are parallel. A LATERAL sub-select with an ORDER BY stays a look-up by key for each element, at any table size.
 // Locks due runs of the given codes, oldest first, leaving out those that another transaction has locked. The code that
-// waits longest is served first, and the outer LIMIT stops the scan, so that no row is locked in vain. Always answers with
-// at least one row: with nothing claimed it says when something will be due and which run was left out for 200 ms.
+// waits longest is served first, and the outer LIMIT stops the scan, so that no row is locked in vain. floor is the due
+// time to begin at: what turned before has left dead entries in the index. Always answers with at least one row: with
+// nothing claimed it says when something will be due and which run was left out for 200 ms.
 func (q *Queries) ClaimRuns(ctx context.Context, db DBTX, arg ClaimRunsParams) ([]ClaimRunsRow, error) {
-	rows, err := db.Query(ctx, ClaimRuns, arg.Workflows, arg.Versions, arg.Batch)
+	rows, err := db.Query(ctx, ClaimRuns,
+		arg.Workflows,
+		arg.Versions,
+		arg.Floors,
+		arg.Batch,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -175,6 +186,7 @@ func (q *Queries) ClaimRuns(ctx context.Context, db DBTX, arg ClaimRunsParams) (
 	for rows.Next() {
 		var i ClaimRunsRow
 		if err := rows.Scan(
+			&i.AskedAt,
 			&i.NextDue,
 			&i.SkippedNamespace,
 			&i.SkippedRunID,

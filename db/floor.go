@@ -1,0 +1,67 @@
+package db
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// floorSlack is how long after it was decided a due time may become visible and still be found at once: an accept
+	// transaction ends within it.
+	floorSlack = 10 * time.Second
+	// lookBack is how often a claim looks at everything that is due, whatever its floor: for due times that became visible
+	// later than that, as those of a long transaction of the host, and for runs that were dropped or skipped.
+	lookBack = time.Second
+)
+
+// floors remember where the due runs of each code begin. Every turn leaves a dead entry in the index of due times until
+// the table is vacuumed; without a floor each claim would walk over all of them. It is safe for concurrent use.
+type floors struct {
+	mu     sync.Mutex
+	byCode map[Code]floor
+}
+
+type floor struct {
+	at     time.Time // by the database's clock; zero looks at everything
+	looked time.Time // when a claim last looked at everything, by this process's clock
+}
+
+func newFloors() *floors { return &floors{byCode: map[Code]floor{}} }
+
+// of returns the due time at which a claim made now begins for each code.
+func (f *floors) of(codes []Code, now time.Time) []time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	from := make([]time.Time, len(codes))
+	for i, code := range codes {
+		known := f.byCode[code]
+		if now.Sub(known.looked) >= lookBack {
+			known.looked = now
+			f.byCode[code] = known
+			continue
+		}
+		from[i] = known.at
+	}
+	return from
+}
+
+// raise notes what a claim of these codes saw: what was claimed last of each, and whether it saw all that was due. askedAt
+// is the time of the claim by the database's clock.
+func (f *floors) raise(codes []Code, askedAt time.Time, last map[Code]time.Time, all bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, code := range codes {
+		known, at := f.byCode[code], askedAt.Add(-floorSlack)
+		if !all {
+			reached, ok := last[code]
+			if !ok {
+				continue
+			}
+			if reached.Before(at) {
+				at = reached
+			}
+		}
+		known.at = at
+		f.byCode[code] = known
+	}
+}
