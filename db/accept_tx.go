@@ -48,7 +48,7 @@ func (s *Store) acceptIn(ctx context.Context, save pgx.Tx, messages []history.Me
 	p := &pipeline{}
 	host := queueRows[sqlc.HostSettingsRow](p, sqlc.HostSettings, nil)
 	p.exec(sqlc.SetHostSettings, sqlc.SetHostSettingsParams{
-		LockTimeout: milliseconds(s.cfg.LockTimeout), HashJoin: "off", MergeJoin: "off", SeqScan: "off",
+		LockTimeout: milliseconds(s.cfg.LockTimeout), HashJoin: "off", MergeJoin: "off", SeqScan: "off", Jit: "off",
 	})
 	r, err := s.judge(ctx, save, p, messages, waitForLock)
 	if err != nil {

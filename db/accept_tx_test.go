@@ -81,9 +81,10 @@ func TestAcceptTxLeavesSettingsAlone(t *testing.T) {
 	t.Parallel()
 	r := newAcceptRig(t)
 	tx := r.begin()
-	settings := func() (s [5]string) {
+	settings := func() (s [6]string) {
 		err := tx.QueryRow(t.Context(), `select current_setting('lock_timeout'), current_setting('enable_hashjoin'),
-			current_setting('enable_mergejoin'), current_setting('statement_timeout'), current_setting('enable_seqscan')`).Scan(&s[0], &s[1], &s[2], &s[3], &s[4])
+			current_setting('enable_mergejoin'), current_setting('statement_timeout'), current_setting('enable_seqscan'),
+			current_setting('jit')`).Scan(&s[0], &s[1], &s[2], &s[3], &s[4], &s[5])
 		if err != nil {
 			t.Fatal(err)
 		}

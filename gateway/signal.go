@@ -15,6 +15,13 @@ type signalAnswer struct {
 	OK        bool          `json:"ok"`
 	Delivered bool          `json:"signal_delivered"`
 	SignalID  spec.SignalID `json:"signal_id"`
+	Backlog   *backlog      `json:"backlog,omitempty"`
+}
+
+// backlog warns a sender that the run reads less than it is sent.
+type backlog struct {
+	Unread int `json:"unread"`
+	Limit  int `json:"limit"`
 }
 
 // sendSignal delivers the body, as it is, under the caller's key or an ID made here.
@@ -38,6 +45,7 @@ func (g *Gateway) sendSignal(c *fiber.Ctx, k *call) error {
 		OK:        true,
 		Delivered: r.Verdict == engine.VerdictAccepted,
 		SignalID:  id,
+		Backlog:   (*backlog)(r.Backlog),
 	})
 }
 

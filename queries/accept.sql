@@ -9,7 +9,8 @@ SELECT set_config('lock_timeout', @lock_timeout::text, true),
     set_config('statement_timeout', @statement_timeout::text, true),
     set_config('enable_hashjoin', 'off', true),
     set_config('enable_mergejoin', 'off', true),
-    set_config('enable_seqscan', 'off', true);
+    set_config('enable_seqscan', 'off', true),
+    set_config('jit', 'off', true); -- a plan without a choice looks dear enough to be compiled, for 100 ms and more
 
 -- name: InsertRuns :many
 -- The rows are written as they stand after their run.started: event 1 exists and a turn is due. Waits for a transaction
@@ -102,10 +103,12 @@ FROM ROWS FROM (
 -- name: HostSettings :many
 -- The settings of a transaction of the host that the door changes for a moment.
 SELECT current_setting('lock_timeout')::text AS lock_timeout, current_setting('enable_hashjoin')::text AS hash_join,
-    current_setting('enable_mergejoin')::text AS merge_join, current_setting('enable_seqscan')::text AS seq_scan;
+    current_setting('enable_mergejoin')::text AS merge_join, current_setting('enable_seqscan')::text AS seq_scan,
+    current_setting('jit')::text AS jit;
 
 -- name: SetHostSettings :exec
 SELECT set_config('lock_timeout', @lock_timeout::text, true),
     set_config('enable_hashjoin', @hash_join::text, true),
     set_config('enable_mergejoin', @merge_join::text, true),
-    set_config('enable_seqscan', @seq_scan::text, true);
+    set_config('enable_seqscan', @seq_scan::text, true),
+    set_config('jit', @jit::text, true);

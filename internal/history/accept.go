@@ -100,7 +100,17 @@ func (r *Records) signal(m *SendSignal, auth Authority, lim Limits, now time.Tim
 	r.NewSignals = append(r.NewSignals, m.ID)
 	r.Run.Backlog++
 	r.wakeUnlessBlocked(now)
-	return Receipt{Verdict: Accepted, Run: m.Run, SignalID: m.ID, Sequence: seq, ReceivedAt: now}, nil
+	return Receipt{
+		Verdict: Accepted, Run: m.Run, SignalID: m.ID, Sequence: seq, ReceivedAt: now, Backlog: r.Run.nearlyFull(lim),
+	}, nil
+}
+
+// nearlyFull is the backlog of a run that holds four fifths of what it may, so that the limit does not come unannounced.
+func (r Run) nearlyFull(lim Limits) *Backlog {
+	if r.Backlog*5 < lim.Backlog*4 {
+		return nil
+	}
+	return &Backlog{Unread: r.Backlog, Limit: lim.Backlog}
 }
 
 func (s Signal) redelivered(m *SendSignal) (Receipt, error) {

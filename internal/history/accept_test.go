@@ -85,6 +85,24 @@ func TestAccept_signal_known_identity_comes_before_anything_else(t *testing.T) {
 	}
 }
 
+func TestAccept_C29_a_full_backlog_is_announced(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, idle)
+	r.lim.Backlog = 10
+	for i := range 10 {
+		receipt, err := r.signal(string(rune('a'+i)), "other", i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if warned := receipt.Backlog != nil; warned != (i >= 7) {
+			t.Errorf("signal %d of 10: %+v", i+1, receipt.Backlog)
+		}
+	}
+	if _, err := r.signal("k", "other", 1); !errors.Is(err, ErrBacklogFull) {
+		t.Errorf("beyond the limit: %v", err)
+	}
+}
+
 func TestAccept_signal_refuses_undeclared_names_and_a_full_history(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, idle)

@@ -121,4 +121,12 @@ type Receipt struct {
 	SignalID   spec.SignalID // of a signal's receipt
 	Sequence   int64         // seq of the event that holds the message
 	ReceivedAt time.Time
+	// Backlog warns whoever sends a signal that is accepted: from four fifths of the limit on it says how full the run is.
+	Backlog *Backlog
+}
+
+// Backlog is how many unread signals a run holds, of how many it may.
+type Backlog struct {
+	Unread int
+	Limit  int
 }

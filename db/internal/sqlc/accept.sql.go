@@ -123,7 +123,8 @@ func (q *Queries) FindRuns(ctx context.Context, db DBTX, arg FindRunsParams) ([]
 
 const HostSettings = `-- name: HostSettings :many
 SELECT current_setting('lock_timeout')::text AS lock_timeout, current_setting('enable_hashjoin')::text AS hash_join,
-    current_setting('enable_mergejoin')::text AS merge_join, current_setting('enable_seqscan')::text AS seq_scan
+    current_setting('enable_mergejoin')::text AS merge_join, current_setting('enable_seqscan')::text AS seq_scan,
+    current_setting('jit')::text AS jit
 `
 
 type HostSettingsRow struct {
@@ -131,6 +132,7 @@ type HostSettingsRow struct {
 	HashJoin    string
 	MergeJoin   string
 	SeqScan     string
+	Jit         string
 }
 
 // The settings of a transaction of the host that the door changes for a moment.
@@ -148,6 +150,7 @@ func (q *Queries) HostSettings(ctx context.Context, db DBTX) ([]HostSettingsRow,
 			&i.HashJoin,
 			&i.MergeJoin,
 			&i.SeqScan,
+			&i.Jit,
 		); err != nil {
 			return nil, err
 		}
@@ -160,6 +163,7 @@ func (q *Queries) HostSettings(ctx context.Context, db DBTX) ([]HostSettingsRow,
 }
 
 const InsertRuns = `-- name: InsertRuns :many
+
 WITH c AS MATERIALIZED (SELECT clock_timestamp() AS at)
 INSERT INTO runs (namespace, run_id, workflow, version, spec_digest, input_digest, labels, next_seq, wake_at, started_at, updated_at)
 SELECT k.namespace, k.run_id, k.workflow, k.version, k.spec_digest, k.input_digest, k.labels, 2, c.at, c.at, c.at
@@ -190,6 +194,7 @@ type InsertRunsRow struct {
 	StartedAt time.Time
 }
 
+// a plan without a choice looks dear enough to be compiled, for 100 ms and more
 // The rows are written as they stand after their run.started: event 1 exists and a turn is due. Waits for a transaction
 // that is inserting the same key; a key that exists is left out of the answer.
 func (q *Queries) InsertRuns(ctx context.Context, db DBTX, arg InsertRunsParams) ([]InsertRunsRow, error) {
@@ -484,7 +489,8 @@ const SetHostSettings = `-- name: SetHostSettings :exec
 SELECT set_config('lock_timeout', $1::text, true),
     set_config('enable_hashjoin', $2::text, true),
     set_config('enable_mergejoin', $3::text, true),
-    set_config('enable_seqscan', $4::text, true)
+    set_config('enable_seqscan', $4::text, true),
+    set_config('jit', $5::text, true)
 `
 
 type SetHostSettingsParams struct {
@@ -492,6 +498,7 @@ type SetHostSettingsParams struct {
 	HashJoin    string
 	MergeJoin   string
 	SeqScan     string
+	Jit         string
 }
 
 func (q *Queries) SetHostSettings(ctx context.Context, db DBTX, arg SetHostSettingsParams) error {
@@ -500,6 +507,7 @@ func (q *Queries) SetHostSettings(ctx context.Context, db DBTX, arg SetHostSetti
 		arg.HashJoin,
 		arg.MergeJoin,
 		arg.SeqScan,
+		arg.Jit,
 	)
 	return err
 }
@@ -510,7 +518,8 @@ SELECT set_config('lock_timeout', $1::text, true),
     set_config('statement_timeout', $2::text, true),
     set_config('enable_hashjoin', 'off', true),
     set_config('enable_mergejoin', 'off', true),
-    set_config('enable_seqscan', 'off', true)
+    set_config('enable_seqscan', 'off', true),
+    set_config('jit', 'off', true)
 `
 
 type SetTimeoutsParams struct {
