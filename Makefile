@@ -61,7 +61,7 @@ bench: ## measure, as ratios to what the database itself can do
 	go run ./bench $(ARGS)
 
 soak: ## kill and restart Flowgate under load and compare it with a ledger
-	go test -tags soak -run Soak -count=1 -timeout 60m -v $(TESTFLAGS) ./...
+	go test -tags soak -run Soak -count=1 -timeout 60m -v $(TESTFLAGS) ./app
 
 $(LINT):
 	GOBIN="$(CURDIR)/$(@D)" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)

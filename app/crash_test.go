@@ -112,14 +112,19 @@ func (l *ledger) note(where *[]string, what string) {
 	l.count.Add(1)
 }
 
-// Processes are killed again and again while clients call them. Nothing that was acknowledged is lost, and what was
-// accepted before a crash is moved on after it.
-func TestKillLosesNothingAcknowledged(t *testing.T) {
+func TestC52_KillLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
 	kills := 20
 	if testing.Short() {
 		kills = 3
 	}
+	killAgainAndAgain(t, kills)
+}
+
+// killAgainAndAgain kills processes while clients call them. Nothing that was acknowledged is lost, and what was accepted
+// before a crash is moved on after it.
+func killAgainAndAgain(t *testing.T, kills int) {
+	t.Helper()
 	env := deployment(pgtest.URL(t))
 	var target atomic.Pointer[string]
 	l := &ledger{hooks: map[string]string{}}

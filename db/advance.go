@@ -67,10 +67,11 @@ func (s *Store) Advance(ctx context.Context, a Advance) (Advanced, error) {
 	}
 	c := &claim{store: s, Advance: a}
 	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, c.due)
-	switch {
-	case err == nil:
+	if err == nil {
 		return s.publishTurns(ctx, c), nil
-	case len(c.runs) == 0 || !worthAlone(err):
+	}
+	s.floors.reset(a.Codes)
+	if len(c.runs) == 0 || !worthAlone(err) {
 		return Advanced{}, translate(err)
 	}
 	return s.advanceEach(ctx, a, c)
@@ -134,6 +135,9 @@ func (s *Store) publishTurns(ctx context.Context, c *claim) Advanced {
 				done.NextDue = earlier(done.NextDue, wake)
 			}
 		}
+	}
+	if done.Committed < done.Claimed {
+		s.floors.reset(c.Codes)
 	}
 	done.Failed = s.stall(ctx, failed)
 	return done

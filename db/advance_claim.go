@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -15,6 +16,9 @@ import (
 // next claim.
 const claimEvents = 50_000
 
+// skippedTime is after how long a due run that others keep locked is worth waiting for.
+const skippedTime = 200 * time.Millisecond
+
 // claim is one transaction that advances runs. What it holds is worth nothing until the transaction committed.
 type claim struct {
 	Advance
@@ -22,8 +26,9 @@ type claim struct {
 	conn  *pgx.Conn
 	runs  []*claimedRun // oldest due time first
 
-	left    int  // runs that were claimed and left for the next claim
-	full    bool // as many as the limit were due
+	left    []*claimedRun // runs that were claimed and left for the next claim
+	full    bool          // as many as the limit were due
+	ahead   time.Duration // of this process's clock is the database's
 	nextDue *time.Time
 	skipped *history.RunKey
 }
@@ -71,24 +76,50 @@ func (c *claim) due(ctx context.Context, conn *pgx.Conn) error {
 	if err := p.send(ctx, conn); err != nil {
 		return err
 	}
+	asked := (*rows)[0].AskedAt
+	c.ahead = time.Until(asked)
+	c.wait((*rows)[0])
 	last := map[Code]time.Time{}
 	for _, row := range *rows {
-		c.nextDue = utc(row.NextDue)
-		if row.SkippedRunID != nil {
-			c.skipped = &history.RunKey{Namespace: spec.Namespace(orZero(row.SkippedNamespace)), RunID: spec.RunID(*row.SkippedRunID)}
-		}
 		if row.ID != nil {
 			c.hold(claimedRow(row))
 			last[Code{Workflow: *row.Workflow, Version: *row.Version}] = orZero(row.WakeAt)
 		}
 	}
 	c.full = len(c.runs) == max(c.Limit, 1)
-	c.store.floors.raise(c.Codes, (*rows)[0].AskedAt, last, !c.full)
-	if len(c.runs) == 0 {
-		return nil // what is open is rolled back
+	if len(c.runs) > 0 {
+		c.leave()
+		if err := c.advance(ctx, conn); err != nil {
+			return err
+		}
+	} // else what is open is rolled back
+	c.store.floors.raise(c.Codes, asked, last, c.stillDue(), !c.full)
+	return nil
+}
+
+// wait notes what is due later, and what is due and locked by others: soon they may let go of it.
+func (c *claim) wait(row sqlc.ClaimRunsRow) {
+	c.nextDue = utc(row.NextDue)
+	switch {
+	case row.SkippedSince == nil:
+	case row.AskedAt.Sub(*row.SkippedSince) >= skippedTime:
+		c.skipped = &history.RunKey{Namespace: spec.Namespace(orZero(row.SkippedNamespace)), RunID: spec.RunID(orZero(row.SkippedRunID))}
+	default:
+		c.nextDue = utc(row.SkippedSince)
 	}
-	c.leave()
-	return c.advance(ctx, conn)
+}
+
+// stillDue is since when runs of each code are due that were claimed and not advanced.
+func (c *claim) stillDue() map[Code]time.Time {
+	since := map[Code]time.Time{}
+	for _, r := range slices.Concat(c.runs, c.left) {
+		code := Code{Workflow: r.Run.Workflow, Version: r.Run.Version}
+		known, ok := since[code]
+		if wake := r.Run.WakeAt; r.dropped && wake != nil && (!ok || wake.Before(known)) {
+			since[code] = *wake
+		}
+	}
+	return since
 }
 
 // one claims and advances a single run, waiting for its lock.
@@ -128,7 +159,8 @@ func (c *claim) leave() {
 	for _, r := range c.runs {
 		n := r.reading()
 		if len(kept) > 0 && reading+n > claimEvents {
-			c.left++
+			r.dropped = true
+			c.left = append(c.left, r)
 			if r.state != nil {
 				c.store.states.put(r.ID, r.state, r.size)
 			}

@@ -312,24 +312,6 @@ func TestTokensUnderConcurrency(t *testing.T) {
 	r.folded(names...)
 }
 
-func TestResolveToken(t *testing.T) {
-	t.Parallel()
-	r := running(t)
-	m := r.startOf("a")
-	m.Run.Namespace = "other"
-	r.ok(m)
-	r.advance(by(opens("h", "token")))
-	got, err := r.ResolveToken(t.Context(), []history.TokenDigest{digestOf("x"), digestOf("token")})
-	if err != nil || got.Run != m.Run || got.ID != "h" || got.SpecDigest != plainSpec {
-		t.Errorf("%+v %v", got, err)
-	}
-	for _, digests := range [][]history.TokenDigest{nil, {digestOf("nobody's")}} {
-		if _, err := r.ResolveToken(t.Context(), digests); !errors.Is(err, history.ErrTokenNotFound) {
-			t.Errorf("%d digests: %v", len(digests), err)
-		}
-	}
-}
-
 // The words of a diagnosis and of an error hold no token digest.
 func TestFailuresNameNoToken(t *testing.T) {
 	t.Parallel()

@@ -7,10 +7,10 @@ import (
 
 const (
 	// floorSlack is how long after it was decided a due time may become visible and still be found at once: an accept
-	// transaction ends within it.
-	floorSlack = 10 * time.Second
+	// transaction nearly always ends within it.
+	floorSlack = 500 * time.Millisecond
 	// lookBack is how often a claim looks at everything that is due, whatever its floor: for due times that became visible
-	// later than that, as those of a long transaction of the host, and for runs that were dropped or skipped.
+	// later than that, as those of a long transaction of the host, and for runs that others had locked or gave up.
 	lookBack = time.Second
 )
 
@@ -45,9 +45,9 @@ func (f *floors) of(codes []Code, now time.Time) []time.Time {
 	return from
 }
 
-// raise notes what a claim of these codes saw: what was claimed last of each, and whether it saw all that was due. askedAt
-// is the time of the claim by the database's clock.
-func (f *floors) raise(codes []Code, askedAt time.Time, last map[Code]time.Time, all bool) {
+// raise notes what a claim of these codes did: what was claimed last of each, since when what it claimed and did not
+// advance is due, and whether it saw all that was due. askedAt is the time of the claim by the database's clock.
+func (f *floors) raise(codes []Code, askedAt time.Time, last, stillDue map[Code]time.Time, all bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, code := range codes {
@@ -61,7 +61,19 @@ func (f *floors) raise(codes []Code, askedAt time.Time, last map[Code]time.Time,
 				at = reached
 			}
 		}
+		if since, ok := stillDue[code]; ok && since.Before(at) {
+			at = since
+		}
 		known.at = at
 		f.byCode[code] = known
+	}
+}
+
+// reset makes the next claim of these codes look at everything: not all that was claimed has been turned.
+func (f *floors) reset(codes []Code) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, code := range codes {
+		delete(f.byCode, code)
 	}
 }

@@ -30,11 +30,13 @@ func TestFloors(t *testing.T) {
 	slack := asked.Add(-floorSlack)
 	step("what was seen is not looked at again", local.Add(999*time.Millisecond), slack, slack)
 	step("but once a second", local.Add(time.Second), all, all)
-	old, young := asked.Add(-time.Hour), asked.Add(-time.Second)
+	old, young := asked.Add(-time.Hour), asked.Add(-time.Millisecond)
 	f.raise(both, asked, map[Code]time.Time{a: old}, false)
 	step("a claim that did not see all ends where it got to", local.Add(time.Second), old, slack)
 	f.raise(both, asked, map[Code]time.Time{a: young, b: young}, false)
 	step("and never nearer than the slack", local.Add(time.Second), slack, slack)
+	f.reset([]Code{b})
+	step("what was not turned is looked at again", local.Add(time.Second), slack, all)
 }
 
 // A run whose due time became visible late is found, because a claim looks back once a second.

@@ -5,7 +5,8 @@
 -- Locks due runs of the given codes, oldest first, leaving out those that another transaction has locked. The code that
 -- waits longest is served first, and the outer LIMIT stops the scan, so that no row is locked in vain. floor is the due
 -- time to begin at: what turned before has left dead entries in the index. Always answers with at least one row: with
--- nothing claimed it says when something will be due and which run was left out for 200 ms.
+-- nothing claimed it says when something will be due. It tells which due run was left out, the one that waits longest:
+-- who holds it may let go of it without a hint.
 WITH code AS (
     SELECT c.workflow, c.version, c.floor
     FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[]), unnest(@floors::timestamptz[]))
@@ -38,12 +39,12 @@ WITH code AS (
     ) AS soon
     ORDER BY soon.wake_at LIMIT 1
 ), skipped AS (
-    SELECT late.namespace, late.run_id
+    SELECT late.namespace, late.run_id, late.wake_at
     FROM code
     CROSS JOIN LATERAL (
         SELECT r.namespace, r.run_id, r.wake_at FROM runs AS r
         WHERE r.workflow = code.workflow AND r.version = code.version
-            AND r.wake_at >= code.floor AND r.wake_at <= statement_timestamp() - interval '200 milliseconds'
+            AND r.wake_at >= code.floor AND r.wake_at <= statement_timestamp()
             AND r.id <> ALL (ARRAY(SELECT claimed.id FROM claimed))
         ORDER BY r.wake_at LIMIT 1
     ) AS late
@@ -51,7 +52,7 @@ WITH code AS (
     ORDER BY late.wake_at LIMIT 1
 )
 SELECT statement_timestamp()::timestamptz AS asked_at, next.wake_at AS next_due, skipped.namespace AS skipped_namespace,
-    skipped.run_id AS skipped_run_id, claimed.*
+    skipped.run_id AS skipped_run_id, skipped.wake_at AS skipped_since, claimed.*
 FROM (SELECT true) AS always
 LEFT JOIN next ON true
 LEFT JOIN skipped ON true
