@@ -46,7 +46,8 @@ type Advanced struct {
 	Claimed   int             // due runs that were locked
 	Committed int             // of those, runs whose outcome is stored
 	Full      bool            // more is due at once: ask again
-	NextDue   *time.Time      // when a run of these codes is due next; nil when none is
+	NextDue   *time.Time      // when a run of these codes is due next, or was and is locked; nil when none is
+	Ahead     time.Duration   // how far the database's clock, which NextDue is of, is ahead of this process's
 	Skipped   *history.RunKey // a run that another transaction had locked and that is due for 200 ms: give it to AdvanceOne
 	Failed    []FailedTurn    // runs whose turn could not be read or stored; they were blocked or rest for a while
 }
@@ -70,7 +71,6 @@ func (s *Store) Advance(ctx context.Context, a Advance) (Advanced, error) {
 	if err == nil {
 		return s.publishTurns(ctx, c), nil
 	}
-	s.floors.reset(a.Codes)
 	if len(c.runs) == 0 || !worthAlone(err) {
 		return Advanced{}, translate(err)
 	}
@@ -98,7 +98,7 @@ func (s *Store) AdvanceOne(ctx context.Context, a Advance, run history.RunKey) (
 
 // advanceEach advances the runs of a failed claim one by one, from fresh reads.
 func (s *Store) advanceEach(ctx context.Context, a Advance, failed *claim) (Advanced, error) {
-	all := Advanced{Full: failed.full, NextDue: failed.nextDue, Skipped: failed.skipped}
+	all := Advanced{Full: failed.full, NextDue: failed.nextDue, Skipped: failed.skipped, Ahead: failed.ahead}
 	for _, r := range failed.runs {
 		if err := ctx.Err(); err != nil {
 			return all, unavailable(err)
@@ -119,7 +119,8 @@ func (s *Store) advanceEach(ctx context.Context, a Advance, failed *claim) (Adva
 // publishTurns follows a claim that was committed: it keeps the states, tells who waits, and stalls what failed.
 func (s *Store) publishTurns(ctx context.Context, c *claim) Advanced {
 	done := Advanced{
-		Claimed: len(c.runs) + c.left, Full: c.full || c.left > 0, NextDue: c.nextDue, Skipped: c.skipped,
+		Claimed: len(c.runs) + len(c.left), Full: c.full || len(c.left) > 0, NextDue: c.nextDue, Skipped: c.skipped,
+		Ahead: c.ahead,
 	}
 	var failed []*claimedRun
 	for _, r := range c.runs {
@@ -135,9 +136,6 @@ func (s *Store) publishTurns(ctx context.Context, c *claim) Advanced {
 				done.NextDue = earlier(done.NextDue, wake)
 			}
 		}
-	}
-	if done.Committed < done.Claimed {
-		s.floors.reset(c.Codes)
 	}
 	done.Failed = s.stall(ctx, failed)
 	return done

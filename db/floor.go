@@ -68,12 +68,3 @@ func (f *floors) raise(codes []Code, askedAt time.Time, last, stillDue map[Code]
 		f.byCode[code] = known
 	}
 }
-
-// reset makes the next claim of these codes look at everything: not all that was claimed has been turned.
-func (f *floors) reset(codes []Code) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, code := range codes {
-		delete(f.byCode, code)
-	}
-}

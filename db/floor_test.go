@@ -26,17 +26,17 @@ func TestFloors(t *testing.T) {
 	}
 	step("the first claim looks at everything", local, all, all)
 	step("and so does the next while nothing was claimed", local, all, all)
-	f.raise(both, asked, nil, true)
+	f.raise(both, asked, nil, nil, true)
 	slack := asked.Add(-floorSlack)
 	step("what was seen is not looked at again", local.Add(999*time.Millisecond), slack, slack)
 	step("but once a second", local.Add(time.Second), all, all)
 	old, young := asked.Add(-time.Hour), asked.Add(-time.Millisecond)
-	f.raise(both, asked, map[Code]time.Time{a: old}, false)
+	f.raise(both, asked, map[Code]time.Time{a: old}, nil, false)
 	step("a claim that did not see all ends where it got to", local.Add(time.Second), old, slack)
-	f.raise(both, asked, map[Code]time.Time{a: young, b: young}, false)
+	f.raise(both, asked, map[Code]time.Time{a: young, b: young}, nil, false)
 	step("and never nearer than the slack", local.Add(time.Second), slack, slack)
-	f.reset([]Code{b})
-	step("what was not turned is looked at again", local.Add(time.Second), slack, all)
+	f.raise(both, asked, nil, map[Code]time.Time{b: old}, true)
+	step("what was not turned is looked at again", local.Add(time.Second), slack, old)
 }
 
 // A run whose due time became visible late is found, because a claim looks back once a second.

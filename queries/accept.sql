@@ -10,6 +10,7 @@ SELECT set_config('lock_timeout', @lock_timeout::text, true),
     set_config('enable_hashjoin', 'off', true),
     set_config('enable_mergejoin', 'off', true),
     set_config('enable_seqscan', 'off', true),
+    set_config('idle_in_transaction_session_timeout', '10s', true), -- a process that is frozen gives its locks up
     set_config('jit', 'off', true); -- a plan without a choice looks dear enough to be compiled, for 100 ms and more
 
 -- name: InsertRuns :many
