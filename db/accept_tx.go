@@ -70,6 +70,7 @@ func (s *Store) acceptIn(ctx context.Context, save pgx.Tx, messages []history.Me
 // Nudge tells this and the other processes to look for due runs now. It is for after the commit of a host's transaction
 // that held AcceptTx; without it they look at their next poll.
 func (s *Store) Nudge() {
+	s.floors.resetAll() // the transaction may have been a long one
 	s.cfg.Ready(RunRef{})
 	s.notify.ready()
 }

@@ -68,3 +68,10 @@ func (f *floors) raise(codes []Code, askedAt time.Time, last, stillDue map[Code]
 		f.byCode[code] = known
 	}
 }
+
+// resetAll makes the next claim of any code look at everything.
+func (f *floors) resetAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	clear(f.byCode)
+}

@@ -84,6 +84,9 @@ func (d *dispatcher) step(ctx context.Context) (time.Duration, error) {
 	c := claim{d: d, batch: d.exec.begin()}
 	ask := db.Advance{Codes: stored(codes), Limit: claimLimit, Decide: c.decide}
 	done, err := d.store.Advance(ctx, ask)
+	if err == nil {
+		d.ahead = done.Ahead
+	}
 	if err == nil && done.Skipped != nil {
 		// Somebody keeps this run locked; its turn comes if we wait for the lock.
 		var one db.Advanced
@@ -207,7 +210,6 @@ type lateBlock struct {
 func (c *claim) decide(
 	run history.Run, st *history.State, now time.Time, rejected map[spec.HookID]history.Rejection,
 ) (history.Outcome, db.Fate) {
-	c.d.ahead = time.Until(now)
 	code, known := c.d.registry.get(Code{Workflow: run.Workflow, Version: run.Version})
 	if !known {
 		return history.Outcome{}, db.Drop

@@ -103,8 +103,12 @@ func (e *Engine) Run(ctx context.Context) error {
 			store: e.store, exec: e.exec, registry: e.registry, codes: codes, nudges: e.nudges,
 			poll: e.cfg.PollInterval, random: e.cfg.Random, log: e.cfg.Logger,
 		}
-		work.Go(func() error { return d.run(ctx) })
-		work.Go(func() error { return e.heartbeat(ctx, codes) })
+		said := make(chan struct{}) // others must not say of a run under way that nobody has its code
+		work.Go(func() error { return e.heartbeat(ctx, codes, said) })
+		work.Go(func() error {
+			<-said
+			return d.run(ctx)
+		})
 	}
 	err := work.Wait()
 	if n := e.exec.stuck.count(); n > 0 {

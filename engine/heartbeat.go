@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -12,8 +13,10 @@ const (
 	leaveTimeout = 2 * time.Second
 )
 
-// heartbeat says which code this process has until ctx ends, then takes it back.
-func (e *Engine) heartbeat(ctx context.Context, codes []Code) error {
+// heartbeat says which code this process has until ctx ends, then takes it back. It closes first after the first attempt.
+func (e *Engine) heartbeat(ctx context.Context, codes []Code, first chan<- struct{}) error {
+	said := sync.OnceFunc(func() { close(first) })
+	defer said()
 	ticker := time.NewTicker(heartbeatEvery)
 	defer ticker.Stop()
 	failing := false
@@ -23,6 +26,7 @@ func (e *Engine) heartbeat(ctx context.Context, codes []Code) error {
 			e.cfg.Logger.Warn().Err(err).Msg("this process cannot say which workflows it runs")
 		}
 		failing = err != nil
+		said()
 		select {
 		case <-ctx.Done():
 			return e.leave(ctx)
