@@ -25,7 +25,15 @@ func (s *Store) settle(calls []*call, mode lockMode) (due []history.RunKey) {
 	case mode == skipLocked && lockTimedOut(err):
 		return s.settle(s.divertStarts(calls), mode)
 	case len(calls) > 1 && separable(err):
-		return append(s.settle(calls[:half], mode), s.settle(calls[half:], mode)...)
+		due = s.settle(calls[:half], mode)
+		others := calls[half:]
+		if mode == skipLocked { // calls of their runs may have gone to the side lane meanwhile
+			others = slices.DeleteFunc(slices.Clone(others), s.side.follow)
+		}
+		if len(others) == 0 {
+			return due
+		}
+		return append(due, s.settle(others, mode)...)
 	}
 	for _, c := range calls {
 		c.refuse(translate(err))
