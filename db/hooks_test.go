@@ -99,3 +99,21 @@ func TestResolveToken(t *testing.T) {
 		}
 	}
 }
+
+// A host-supplied token that two hooks took, under a digest key each, belongs to the one that was first, however the
+// digests of a look-up are ordered.
+func TestTokenUnderTwoKeysBelongsToTheFirst(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	r.ok(r.startOf("z"))
+	r.ok(r.startOf("a"))
+	r.hook("z", "h", nil)
+	r.hook("a", "h", nil)
+	first, second := digestOf("z/h"), digestOf("a/h")
+	for _, digests := range [][]history.TokenDigest{{first, second}, {second, first}} {
+		got, err := r.ResolveToken(t.Context(), digests)
+		if err != nil || got.Run != keyOf("z") {
+			t.Errorf("resolved to %s: %v", got.Run.RunID, err)
+		}
+	}
+}

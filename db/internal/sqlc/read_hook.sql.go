@@ -315,6 +315,7 @@ SELECT h.id, h.run, h.namespace, h.hook_id, h.name, h.metadata, h.labels, h.toke
 FROM unnest($1::bytea[]) AS t (digest)
 JOIN hooks AS h ON h.token_digest = t.digest
 JOIN runs AS r ON r.id = h.run
+ORDER BY h.id
 `
 
 type ResolveTokensParams struct {
