@@ -122,3 +122,60 @@ func TestTurn_only_a_run_blocked_for_no_progress_is_woken_by_a_message(t *testin
 		}
 	}
 }
+
+func TestTurn_the_limit_of_hooks_counts_what_a_decision_leaves_open(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		then    Decision
+		blocked bool
+	}{
+		"one for another":                 {decide(hookNamed("c"), &WithdrawHook{ID: "a"}), false},
+		"one for itself":                  {decide(hookNamed("c"), hookNamed("c"), &WithdrawHook{ID: "c"}, hookNamed("a")), false},
+		"one more":                        {decide(hookNamed("c"), hookNamed("a")), true},
+		"one more, withdrawn before":      {decide(&WithdrawHook{ID: "c"}, hookNamed("c")), true},
+		"two for one that is named twice": {decide(&WithdrawHook{ID: "a"}, &WithdrawHook{ID: "a"}, hookNamed("c"), hookNamed("d")), true},
+	} {
+		r := newRig(t, func(s *State) Decision {
+			if len(s.Peek("nudge")) == 0 {
+				return decide(hookNamed("a"), hookNamed("b"))
+			}
+			return tc.then
+		})
+		r.lim.OpenHooks = 2
+		r.settle()
+		sending("n", "nudge")(r)
+		r.turn()
+		if blocked := r.run.Status == Blocked; blocked != tc.blocked {
+			t.Errorf("%s: %s %s", name, r.run.Status, r.run.BlockDiagnosis)
+		}
+	}
+}
+
+func TestTurn_a_blocked_run_is_not_called_again_before_what_it_was_blocked_at(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	r := newRig(t, func(s *State) Decision {
+		calls++
+		if _, ok := got(s, "go"); ok {
+			return decide(complete("done"))
+		}
+		if s.KnowsHook("h") { // a call without news: a turn that had come at once would not have made it
+			return decide(&WithdrawHook{ID: "h"}, wait1("go", "go"))
+		}
+		return decide(hookNamed("h"), wait1("go", "go"))
+	})
+	r.settle()
+	sending("g", "go")(r)
+	r.broken = true
+	r.turn()
+	r.broken = false
+	if _, err := r.accept(&RetryRun{Run: testKey}); err != nil {
+		t.Fatal(err)
+	}
+	r.settle()
+	equalStory(t, r, "run.started", "hook.created h", "wait.opened go", "signal.received g", "run.blocked panic", "run.unblocked",
+		"wait.completed go<g", "hook.closed h run_ended", `run.completed "done"`)
+	if calls != 2 {
+		t.Errorf("%d calls, want one for each fact", calls)
+	}
+}

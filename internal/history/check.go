@@ -12,7 +12,7 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 	if len(d.Commands) == 0 {
 		return BlockDecision, "the decision is empty; return what the run waits for, or an ending"
 	}
-	opened, hooks := 0, 0
+	opened := 0
 	in := map[string]Command{}
 	for i, c := range d.Commands {
 		if c.kind() == KindEnding {
@@ -25,8 +25,7 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 			return cause, words
 		}
 		if in[c.id()] == nil {
-			opened += t.opens(c, KindWait) + t.opens(c, KindTimer)
-			hooks += t.opens(c, KindHook)
+			opened += t.opens(c)
 		}
 		if prior, twice := in[c.id()].(*CreateHook); !twice || prior == nil {
 			in[c.id()] = c
@@ -35,8 +34,9 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 	if opened > t.lim.OpenWaits {
 		return BlockDecision, fmt.Sprintf("the decision names %d waits and timers; at most %d may be open", opened, t.lim.OpenWaits)
 	}
-	if n := t.openHooks() + hooks; hooks > 0 && n > t.lim.OpenHooks {
-		return BlockDecision, fmt.Sprintf("the decision would open hook %d; at most %d may be open", n, t.lim.OpenHooks)
+	if more := t.moreHooks(d); more > 0 && len(t.state.active)+more > t.lim.OpenHooks {
+		return BlockDecision, fmt.Sprintf("the decision would leave %d hooks open; at most %d may be",
+			len(t.state.active)+more, t.lim.OpenHooks)
 	}
 	return "", ""
 }
@@ -111,11 +111,8 @@ func (t *Turn) checkHook(c *CreateHook) (BlockCause, string) {
 	return "", ""
 }
 
-// opens is 1 when the command names a thing of the kind that is open afterwards because of it.
-func (t *Turn) opens(c Command, kind Kind) int {
-	if c.kind() != kind {
-		return 0
-	}
+// opens is 1 when the command names a wait or timer that is open afterwards because of it.
+func (t *Turn) opens(c Command) int {
 	switch c := c.(type) {
 	case *OpenWait:
 		if w, ok := t.state.waits[string(c.ID)]; !ok || w.status == WaitOpen || w.status == WaitWithdrew {
@@ -125,20 +122,27 @@ func (t *Turn) opens(c Command, kind Kind) int {
 		if tm, ok := t.state.timers[string(c.ID)]; !ok || tm.status == WaitOpen || tm.status == WaitWithdrew {
 			return 1
 		}
-	case *CreateHook:
-		if _, ok := t.state.hooks[c.ID]; !ok {
-			return 1
-		}
 	}
 	return 0
 }
 
-func (t *Turn) openHooks() int {
-	n := 0
-	for _, h := range t.state.hooks {
-		if h.rejected == nil && h.record.State == StateActive {
-			n++
+// moreHooks is how many more hooks are open once the decision stands: those it opens less those it withdraws.
+func (t *Turn) moreHooks(d Decision) int {
+	more := 0
+	created, withdrawn := map[spec.HookID]bool{}, map[spec.HookID]bool{}
+	for _, c := range d.Commands {
+		switch c := c.(type) {
+		case *CreateHook:
+			if _, known := t.state.hooks[c.ID]; !known && !created[c.ID] {
+				created[c.ID] = true
+				more++
+			}
+		case *WithdrawHook:
+			if (created[c.ID] || t.state.active[c.ID] != nil) && !withdrawn[c.ID] {
+				withdrawn[c.ID] = true
+				more--
+			}
 		}
 	}
-	return n
+	return more
 }

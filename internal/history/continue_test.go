@@ -204,3 +204,61 @@ func TestContinue_straight_after_an_answer_folds_from_the_new_generation(t *test
 	r.settle()
 	equalStory(t, r, "run.started", "hook.created h", "hook.resumed h", "run.continued", `run.completed "two"`)
 }
+
+func TestContinue_answers_never_asked_about_keep_their_order_over_generations(t *testing.T) {
+	t.Parallel()
+	first := ""
+	r := newRig(t, func(s *State) Decision {
+		if s.Generation() == 3 {
+			first = s.First("a", "b", "c")
+			return decide(wait1("end", "end"))
+		}
+		if _, ok := got(s, "roll"); ok {
+			return decide(&ContinueAsNew{Input: payload(nil)})
+		}
+		return decide(hookNamed("a"), hookNamed("b"), hookNamed("c"), wait1("roll", "roll"))
+	})
+	r.settle()
+	for _, step := range []string{"c", "b", "roll", "a", "roll"} {
+		if step == "roll" {
+			sending(fmt.Sprint("r", r.run.Generation), "roll")(r)
+		} else if _, err := r.resume(step, 1); err != nil {
+			t.Fatal(err)
+		}
+		r.settle()
+	}
+	if r.run.Generation != 3 || first != "c" {
+		t.Errorf("generation %d: %q was first, want c", r.run.Generation, first)
+	}
+	if again := r.state().First("a", "b"); again != "b" {
+		t.Errorf("%q was before the other, want b", again)
+	}
+	if v := r.state().Hook("a"); v.State != StateResumed || string(v.Payload.Bytes()) != "1" {
+		t.Errorf("the answer that went over reads %+v", v)
+	}
+}
+
+func TestFold_refuses_a_generation_without_the_unread_signals_it_names(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(s *State) Decision {
+		if s.Generation() == 1 {
+			return decide(&ContinueAsNew{Input: payload(nil)})
+		}
+		return decide(wait1("w", "w"))
+	})
+	for _, id := range []string{"a", "b", "c"} {
+		sending(id, "item")(r)
+	}
+	r.settle()
+	carried, events := r.generation()
+	for name, given := range map[string][]Event{
+		"none": nil, "one is missing": carried[1:], "another order": {carried[1], carried[0], carried[2]},
+	} {
+		if _, err := Fold(testKey, given, events); err == nil {
+			t.Errorf("%s: folded", name)
+		}
+	}
+	if _, err := Fold(testKey, carried, events); err != nil {
+		t.Error(err)
+	}
+}

@@ -48,8 +48,8 @@ func (t *Turn) withdraw(d Decision, ending bool) {
 			gone = append(gone, &WaitWithdrawn{WaitID: w.id})
 		}
 	}
-	for id, tm := range t.state.timers {
-		if tm.status == WaitOpen && !named[id] {
+	for _, tm := range t.state.ticking {
+		if !named[string(tm.id)] {
 			gone = append(gone, &TimerCancelled{TimerID: tm.id})
 		}
 	}
@@ -140,16 +140,16 @@ func (t *Turn) createHook(c *CreateHook) {
 }
 
 // withdrawHook closes an open hook. One that was answered stays answered, also when workflow code has not seen it yet;
-// one past its deadline expired, which is what its callers were told.
+// one past its deadline expired, which is what its callers were told. Workflow code, which stands at a time before the
+// deadline, sees a hook that it disposed of: its result must not depend on how late the turn came.
 func (t *Turn) withdrawHook(id spec.HookID) {
-	h, known := t.state.hooks[id]
-	if !known || h.rejected != nil || h.record.State != StateActive {
+	h, open := t.state.active[id]
+	if !open {
 		return
 	}
 	t.markClosed(id)
 	if h.record.Expired(t.now) {
-		t.emit(&HookExpired{HookID: id})
-		t.call = true
+		t.emit(&HookExpired{HookID: id, ByCode: true})
 		return
 	}
 	t.emit(&HookDisposed{HookID: id, ByCode: true})

@@ -3,18 +3,38 @@ package history
 import (
 	"cmp"
 	"time"
+
+	"github.com/flowgate-go/flowgate/spec"
 )
 
 // due is an item whose time has come, with the time that orders it among the accepted messages.
 type due struct {
 	effective time.Time
 	seq       int64
+	kind      Kind
 	id        string
-	data      Data
 }
 
-// earliestDue finds the item to settle first among those due at now, if there is one.
+// data is the content of the event that ends the item.
+func (d due) data() Data {
+	switch d.kind {
+	case KindWait:
+		return &WaitTimedOut{WaitID: spec.WaitID(d.id)}
+	case KindTimer:
+		return &TimerFired{TimerID: spec.TimerID(d.id)}
+	case KindHook:
+		return &HookExpired{HookID: spec.HookID(d.id)}
+	case KindEnding:
+	}
+	panic("history: nothing of this kind ends by time")
+}
+
+// earliestDue finds the item to settle first among those due at now, if there is one. A turn asks after every fact, at
+// one now: once nothing was due, it looks again only when something is opened that is.
 func (s *State) earliestDue(now time.Time) (due, bool) {
+	if !now.After(s.quietTo) {
+		return due{}, false
+	}
 	var first due
 	found := false
 	s.eachDeadline(func(deadline time.Time, d due) {
@@ -25,7 +45,17 @@ func (s *State) earliestDue(now time.Time) (due, bool) {
 			first, found = d, true
 		}
 	})
+	if !found {
+		s.quietTo = now
+	}
 	return first, found
+}
+
+// watch takes note of the deadline of what is opened.
+func (s *State) watch(deadline *time.Time) {
+	if deadline != nil && !deadline.After(s.quietTo) {
+		s.quietTo = time.Time{}
+	}
 }
 
 func (d due) before(other due) bool {
@@ -53,17 +83,15 @@ func (s *State) nextDue() *time.Time {
 func (s *State) eachDeadline(visit func(deadline time.Time, d due)) {
 	for _, w := range s.queue {
 		if w.deadline != nil {
-			visit(*w.deadline, due{later(*w.deadline, w.openedAt), w.openedSeq, string(w.id), &WaitTimedOut{WaitID: w.id}})
+			visit(*w.deadline, due{later(*w.deadline, w.openedAt), w.openedSeq, KindWait, string(w.id)})
 		}
 	}
-	for _, t := range s.timers {
-		if t.status == WaitOpen {
-			visit(t.due, due{later(t.due, t.openedAt), t.openedSeq, string(t.id), &TimerFired{TimerID: t.id}})
-		}
+	for _, t := range s.ticking {
+		visit(t.due, due{later(t.due, t.openedAt), t.openedSeq, KindTimer, string(t.id)})
 	}
-	for id, h := range s.hooks {
-		if h.rejected == nil && h.record.State == StateActive && h.record.ExpiresAt != nil {
-			visit(*h.record.ExpiresAt, due{later(*h.record.ExpiresAt, h.openedAt), h.seq, string(id), &HookExpired{HookID: id}})
+	for id, h := range s.active {
+		if h.record.ExpiresAt != nil {
+			visit(*h.record.ExpiresAt, due{later(*h.record.ExpiresAt, h.openedAt), h.seq, KindHook, string(id)})
 		}
 	}
 }

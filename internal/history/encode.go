@@ -71,8 +71,8 @@ var kinds = map[Type]func() Data{
 	TypeFactsTaken:         func() Data { return &FactsTaken{} },
 }
 
-// Encode gives the stored form of an event. It fails only for data that is not JSON, such as hook metadata that holds a
-// channel, which validation refuses before.
+// Encode gives the stored form of an event. It fails for what Decode would refuse: data that is not JSON, such as hook
+// metadata that holds a channel, and an absent payload where one belongs. Validation refuses both before.
 func Encode(e Event) (Encoded, error) {
 	data, err := encodeData(e)
 	if err != nil {
@@ -80,6 +80,9 @@ func Encode(e Event) (Encoded, error) {
 	}
 	enc := Encoded{Type: string(e.Data.Type()), Data: data}
 	if c, ok := e.Data.(carrier); ok {
+		if c.payload().IsZero() {
+			return Encoded{}, fmt.Errorf("encode event of type %q: %w", e.Data.Type(), errNoPayload)
+		}
 		enc.Payload = c.payload().Bytes()
 	}
 	return enc, nil

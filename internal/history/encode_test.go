@@ -30,7 +30,7 @@ func oneOfEach() []Event {
 		&RunStarted{Workflow: "w", Version: "1", SpecDigest: canon.Digest{1}, Labels: spec.Labels{"k": "v"}, Actor: "alice", Digest: in.Digest(), Input: in},
 		&RunContinued{
 			Workflow: "w", Version: "1", SpecDigest: canon.Digest{1}, Digest: in.Digest(), Input: in, StartedAt: epoch, OpenedAt: &epoch,
-			CancelRequested: true, Unread: []SeqRange{{3, 5}}, TakenTo: 4,
+			CancelRequested: true, CancelPending: &PendingWish{Seq: 7, At: at}, Unread: []SeqRange{{3, 5}}, TakenTo: 4,
 			Hooks: []CarriedHook{{
 				ID: "h", Name: "n", Metadata: meta, Grant: grant, State: StateResumed, CreatedAt: epoch, ExpiresAt: &at, SettledAt: &at,
 				Seq: 6, Taken: true, Payload: in.Bytes(), Digest: in.Digest(), Source: "http", Actor: "bob",
@@ -45,7 +45,7 @@ func oneOfEach() []Event {
 		&HookCreated{HookID: "h", Name: "n", Metadata: meta, Grant: grant, ExpiresAt: &at, OpenedAt: &epoch},
 		&HookRejected{HookID: "h", Reason: RejectTaken, OwnerRun: "other"},
 		&HookResumed{HookID: "h", Source: "http", Actor: "bob", Digest: in.Digest(), Payload: in},
-		&HookDisposed{HookID: "h", ByCode: true, Source: "http", Actor: "bob"}, &HookExpired{HookID: "h"},
+		&HookDisposed{HookID: "h", ByCode: true, Source: "http", Actor: "bob"}, &HookExpired{HookID: "h", ByCode: true},
 		&HookClosed{HookID: "h", Cause: StateRunEnded},
 		&TimerStarted{TimerID: "t", Due: at, OpenedAt: &epoch, Again: true}, &TimerFired{TimerID: "t"}, &TimerCancelled{TimerID: "t"},
 		&FactsTaken{},
@@ -79,6 +79,20 @@ func TestEncode_covers_every_kind_and_reads_back(t *testing.T) {
 	for kind := range kinds {
 		if !seen[kind] {
 			t.Errorf("no example of %s", kind)
+		}
+	}
+}
+
+func TestEncode_refuses_what_would_not_decode(t *testing.T) {
+	t.Parallel()
+	for _, e := range oneOfEach() {
+		c, ok := e.Data.(carrier)
+		if !ok {
+			continue
+		}
+		c.setPayload(canon.Payload{})
+		if _, err := Encode(e); err == nil {
+			t.Errorf("%s without its payload was encoded", e.Data.Type())
 		}
 	}
 }
@@ -185,7 +199,13 @@ func FuzzFold(f *testing.F) {
 			e.Generation, e.Seq = generation, int64(i+1)
 			history = append(history, e)
 		}
-		s, err := Fold(testKey, nil, history)
+		var carried []Event
+		if len(history) > 0 && history[0].Data.Type() == TypeRunContinued {
+			for seq := int64(3); seq <= 5; seq++ {
+				carried = append(carried, Event{Seq: seq, At: epoch, Data: events[8].Data})
+			}
+		}
+		s, err := Fold(testKey, carried, history)
 		if err != nil {
 			return
 		}

@@ -1,9 +1,8 @@
 package history
 
 import (
+	"maps"
 	"slices"
-
-	"github.com/flowgate-go/flowgate/spec"
 )
 
 // end closes the run or its generation: open hooks first, each with its cause, then the ending itself.
@@ -27,14 +26,7 @@ func (t *Turn) end(c Command) {
 // closeHooks ends every open hook in order of ID: with the cause, or as expired when its deadline is past, which is what
 // its callers were told since.
 func (t *Turn) closeHooks(cause HookState) {
-	var open []spec.HookID
-	for id, h := range t.state.hooks {
-		if h.rejected == nil && h.record.State == StateActive {
-			open = append(open, id)
-		}
-	}
-	slices.Sort(open)
-	for _, id := range open {
+	for _, id := range slices.Sorted(maps.Keys(t.state.active)) {
 		t.markClosed(id)
 		if t.state.hooks[id].record.Expired(t.now) {
 			t.emit(&HookExpired{HookID: id})
@@ -50,8 +42,18 @@ func (t *Turn) continueAsNew(c *ContinueAsNew) {
 	carried, records := s.carried(), t.hookRecords()
 	t.emit(&RunContinued{
 		Workflow: s.workflow, Version: s.version, SpecDigest: s.specDigest, Digest: c.Input.Digest(), Input: c.Input,
-		StartedAt: s.startedAt, OpenedAt: t.effective(), CancelRequested: s.cancelRequested, Hooks: carried, Unread: s.unreadRanges(),
-		TakenTo: s.takenTo,
+		StartedAt: s.startedAt, OpenedAt: t.effective(), CancelRequested: s.cancelShown, CancelPending: s.pendingCancel(),
+		Hooks: carried, Unread: s.unreadRanges(), TakenTo: s.takenTo,
 	})
 	t.remembered = &records
+}
+
+// pendingCancel is the wish to cancel that was not taken yet, if there is one.
+func (s *State) pendingCancel() *PendingWish {
+	for _, f := range s.pending {
+		if f.kind == factCancel {
+			return &PendingWish{Seq: f.seq, At: f.at}
+		}
+	}
+	return nil
 }

@@ -50,9 +50,12 @@ type HookDisposed struct {
 	Actor  string      `json:"actor,omitempty"`
 }
 
-// HookExpired ends a hook whose deadline passed.
+// HookExpired ends a hook whose deadline passed. ByCode says that workflow code withdrew it at an effective time before
+// the deadline, in a turn that came late: the code sees it disposed of, as in a turn that comes at once, and everybody
+// else sees it expired, which is what callers were told meanwhile.
 type HookExpired struct {
 	HookID spec.HookID `json:"hook_id"`
+	ByCode bool        `json:"by_code,omitempty"`
 }
 
 // HookClosed ends a hook because its run ended or was cancelled.

@@ -26,9 +26,10 @@ type RunContinued struct {
 	SpecDigest      canon.Digest  `json:"spec_digest"`
 	Digest          canon.Digest  `json:"digest"`
 	Input           canon.Payload `json:"-"`
-	StartedAt       time.Time     `json:"started_at"`          // of the run
-	OpenedAt        *time.Time    `json:"opened_at,omitempty"` // effective time, where it is before the event's
-	CancelRequested bool          `json:"cancel_requested,omitempty"`
+	StartedAt       time.Time     `json:"started_at"`                 // of the run
+	OpenedAt        *time.Time    `json:"opened_at,omitempty"`        // effective time, where it is before the event's
+	CancelRequested bool          `json:"cancel_requested,omitempty"` // a wish to cancel was shown to workflow code
+	CancelPending   *PendingWish  `json:"cancel_pending,omitempty"`   // one was accepted and not yet shown
 	Hooks           []CarriedHook `json:"hooks,omitempty"`
 	Unread          []SeqRange    `json:"unread,omitempty"` // seqs of signal.received events of earlier generations
 	TakenTo         int64         `json:"taken_to"`         // messages up to this seq were shown to workflow code
@@ -50,6 +51,12 @@ type CarriedHook struct {
 	Digest    canon.Digest      `json:"digest,omitzero"`
 	Source    string            `json:"source,omitempty"`
 	Actor     string            `json:"actor,omitempty"`
+}
+
+// PendingWish is an accepted run.cancel_requested of an earlier generation.
+type PendingWish struct {
+	Seq int64     `json:"seq"`
+	At  time.Time `json:"at"`
 }
 
 // SeqRange is a run of consecutive seqs, both ends included.

@@ -41,6 +41,7 @@ func (t *Turn) hookRecords() hookRecords {
 
 // Finish ends the turn and says what is to be written.
 func (t *Turn) Finish() Outcome {
+	t.cut = t.cut && t.more()
 	if t.blocked == nil && !t.ended && !t.cut && t.calls > 0 && !t.namesOpen() {
 		t.fail(BlockNoProgress, t.noProgress())
 	}
@@ -55,6 +56,14 @@ func (t *Turn) Finish() Outcome {
 		Run: t.record(), Events: t.events, Consumed: t.consumed, NewHooks: hooks.created, ClosedHooks: hooks.closed,
 		Ended: t.state.status.Ended(),
 	}
+}
+
+// more says that there is something left to do now. A cut that came when nothing was left is none: the next turn would not
+// call workflow code, so this one judges its last decision.
+func (t *Turn) more() bool {
+	w, _ := t.state.pairable()
+	_, isDue := t.state.earliestDue(t.now)
+	return t.call || w != nil || isDue || len(t.state.pending) > 0
 }
 
 // recordRest keeps what the turn showed and appended nothing about: messages taken, and settled hooks asked about.
@@ -146,7 +155,7 @@ func (s *State) describe(id string) string {
 	case h.rejected != nil:
 		return fmt.Sprintf("hook %q was rejected (%s); branch on HookRejected", id, h.rejected.Reason)
 	}
-	return fmt.Sprintf("hook %q is %s; branch on HookState", id, h.record.State)
+	return fmt.Sprintf("hook %q is %s; branch on HookState", id, h.shown)
 }
 
 // BlockedOutcome is the outcome of a run whose workflow code could not be called or could not go on. The event is

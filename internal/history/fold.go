@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/flowgate-go/flowgate/spec"
 )
@@ -26,10 +27,10 @@ func Fold(key RunKey, carried, events []Event) (*State, error) {
 	if len(events) == 0 {
 		return nil, &FoldError{Rule: "the generation has no event"}
 	}
-	for _, e := range carried {
+	for i, e := range carried {
 		data, ok := e.Data.(*SignalReceived)
-		if !ok {
-			return nil, &FoldError{Seq: e.Seq, Type: e.Data.Type(), Rule: "only signals are carried"}
+		if !ok || i > 0 && e.Seq <= carried[i-1].Seq {
+			return nil, &FoldError{Seq: e.Seq, Type: e.Data.Type(), Rule: "only signals are carried, in order of acceptance"}
 		}
 		s.receive(e, data)
 	}
@@ -97,7 +98,6 @@ func (s *State) apply(e Event) string {
 	case *RunCancelled:
 		return s.applyEnd(Cancelled)
 	case *RunCancelRequested:
-		s.cancelRequested = true
 		s.pending = append(s.pending, fact{seq: e.Seq, at: e.At, kind: factCancel})
 	case *RunBlocked:
 		s.status = Blocked
@@ -140,6 +140,9 @@ func (s *State) applyStarted(e Event, d *RunStarted) string {
 // applyContinued turns the state of one generation into that of the next. It reads nothing of the old generation but
 // the unread signals, so that a fold which begins here ends in the same state.
 func (s *State) applyContinued(e Event, d *RunContinued) string {
+	if !slices.Equal(s.unreadRanges(), d.Unread) {
+		return "the unread signals are not those it names"
+	}
 	s.reset()
 	s.generation = e.Generation
 	s.firstSeq, s.startedAt, s.clock = e.Seq, d.StartedAt, e.At
@@ -148,7 +151,10 @@ func (s *State) applyContinued(e Event, d *RunContinued) string {
 	}
 	s.workflow, s.version, s.specDigest = d.Workflow, d.Version, d.SpecDigest
 	s.input, s.takenTo = d.Input, d.TakenTo
-	s.cancelRequested, s.cancelShown = d.CancelRequested, d.CancelRequested
+	s.cancelShown = d.CancelRequested
+	if c := d.CancelPending; c != nil {
+		s.pending = append(s.pending, fact{seq: c.Seq, at: c.At, kind: factCancel})
+	}
 	s.status = Running
 	for _, c := range d.Hooks {
 		if c.State != StateActive && c.SettledAt == nil {
@@ -172,6 +178,8 @@ func (s *State) carryHook(c CarriedHook) {
 	s.hooks[c.ID], s.kinds[string(c.ID)] = h, KindHook
 	switch {
 	case c.State == StateActive:
+		s.active[c.ID] = h
+		s.watch(c.ExpiresAt)
 	case c.Taken:
 		h.shown = c.State
 		s.settle(string(c.ID))
@@ -185,12 +193,10 @@ func (s *State) applyEnd(status Status) string {
 	for _, w := range s.queue {
 		w.status = WaitWithdrew
 	}
-	s.queue = nil
-	for _, t := range s.timers {
-		if t.status == WaitOpen {
-			t.status = WaitWithdrew
-		}
+	for _, t := range s.ticking {
+		t.status = WaitWithdrew
 	}
+	s.queue, s.ticking = nil, nil
 	return ""
 }
 

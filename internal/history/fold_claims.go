@@ -52,6 +52,7 @@ func (s *State) openWait(e Event, d *WaitOpened) string {
 		w.openedAt = *d.OpenedAt
 	}
 	s.queue = append(s.queue, w)
+	s.watch(w.deadline)
 	return ""
 }
 
@@ -81,6 +82,7 @@ func (s *State) applyTimer(e Event) string {
 		}
 		s.advance(later(t.due, t.openedAt))
 		t.status = WaitDone
+		s.stopTicking(t)
 		s.settle(string(d.TimerID))
 	case *TimerCancelled:
 		t, ok := s.timers[string(d.TimerID)]
@@ -88,6 +90,7 @@ func (s *State) applyTimer(e Event) string {
 			return "the timer is not open"
 		}
 		t.status = WaitWithdrew
+		s.stopTicking(t)
 	}
 	return ""
 }
@@ -109,5 +112,7 @@ func (s *State) startTimer(e Event, d *TimerStarted) string {
 	if d.OpenedAt != nil {
 		t.openedAt = *d.OpenedAt
 	}
+	s.ticking = append(s.ticking, t)
+	s.watch(&t.due)
 	return ""
 }

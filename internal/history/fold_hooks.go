@@ -44,7 +44,8 @@ func (s *State) createHook(e Event, d *HookCreated) {
 	if d.OpenedAt != nil {
 		h.openedAt = *d.OpenedAt
 	}
-	s.hooks[d.HookID] = h
+	s.hooks[d.HookID], s.active[d.HookID] = h, h
+	s.watch(d.ExpiresAt)
 }
 
 // closeHook ends an open hook. What a caller did is shown to workflow code once the message is taken; what the engine or
@@ -63,7 +64,7 @@ func (s *State) closeHook(e Event, h *hook) string {
 		r.State, r.Source, r.Actor = StateDisposed, d.Source, d.Actor
 		if d.ByCode {
 			s.opened, h.byCode = true, true
-			s.show(h)
+			s.show(h, StateDisposed)
 			break
 		}
 		s.pending = append(s.pending, fact{seq: e.Seq, at: e.At, hook: r.ID, kind: factHook})
@@ -72,23 +73,29 @@ func (s *State) closeHook(e Event, h *hook) string {
 			return "the hook is not past its deadline"
 		}
 		s.opened = true
-		s.advance(later(*r.ExpiresAt, h.openedAt))
 		r.State = StateExpired
-		s.show(h)
+		if d.ByCode {
+			h.byCode = true
+			s.show(h, StateDisposed)
+			break
+		}
+		s.advance(later(*r.ExpiresAt, h.openedAt))
+		s.show(h, StateExpired)
 	case *HookClosed:
 		if d.Cause != StateRunEnded && d.Cause != StateCancelled {
 			return "the cause is not one of an ending"
 		}
 		r.State = d.Cause
-		s.show(h)
+		s.show(h, d.Cause)
 	}
+	delete(s.active, r.ID)
 	at := e.At
 	r.ResolvedAt, r.ResolvedSeq = &at, e.Seq
 	return ""
 }
 
-func (s *State) show(h *hook) {
-	h.shown = h.record.State
+func (s *State) show(h *hook, state HookState) {
+	h.shown = state
 	s.settle(string(h.record.ID))
 }
 

@@ -3,10 +3,8 @@ package history
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"slices"
+	"maps"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -52,6 +50,7 @@ type rig struct {
 	events  []Event
 	warm    *State // what a cache would hold
 	refuse  map[spec.HookID]Rejection
+	broken  bool // workflow code panics
 	turns   int
 }
 
@@ -90,14 +89,12 @@ func newRig(t tb, a author) *rig {
 	return r
 }
 
+func (r *rig) records() *Records {
+	return &Records{Run: r.run, Known: true, Signals: maps.Clone(r.signals), Hooks: maps.Clone(r.hooks)}
+}
+
 func (r *rig) accept(m Message) (Receipt, error) {
-	rec := &Records{Run: r.run, Known: true, Signals: map[spec.SignalID]Signal{}, Hooks: map[spec.HookID]Hook{}}
-	for id, s := range r.signals {
-		rec.Signals[id] = s
-	}
-	for id, h := range r.hooks {
-		rec.Hooks[id] = h
-	}
+	rec := r.records()
 	receipt, err := rec.Accept(m, r.auth, r.lim, r.now)
 	if err != nil && rec.Changed() {
 		r.t.Fatalf("a refused message changed something: %v", err)
@@ -135,8 +132,8 @@ func (r *rig) append(events []Event) {
 	}
 }
 
-func (r *rig) cold() *State {
-	var events, carried []Event
+// generation gives the events of the current generation, and those of the unread signals it began with.
+func (r *rig) generation() (carried, events []Event) {
 	for _, e := range r.events {
 		if e.Generation == r.run.Generation {
 			events = append(events, e)
@@ -147,6 +144,11 @@ func (r *rig) cold() *State {
 			carried = append(carried, r.events[span.From-1:span.To]...)
 		}
 	}
+	return carried, events
+}
+
+func (r *rig) cold() *State {
+	carried, events := r.generation()
 	s, err := Fold(testKey, carried, events)
 	if err != nil {
 		r.t.Fatalf("fold: %v", err)
@@ -182,18 +184,12 @@ func (r *rig) turnCut(after int) Outcome {
 		return Outcome{}
 	}
 	r.turns++
-	s := r.state()
-	t, err := NewTurn(s, r.run, r.now, r.lim, r.refuse)
-	if err != nil {
-		r.t.Fatalf("new turn: %v", err)
+	s, rejected := r.state(), maps.Clone(r.refuse)
+	out := r.decide(s, after, rejected)
+	for r.refused(out, &rejected) {
+		s = r.cold()
+		out = r.decide(s, after, rejected)
 	}
-	for n := 0; t.Next(); n++ {
-		t.Decide(r.author(t.State()))
-		if after >= 0 && n >= after {
-			t.Cut()
-		}
-	}
-	out := t.Finish()
 	r.warm = s
 	if out.Blocked {
 		r.warm = nil
@@ -208,11 +204,52 @@ func (r *rig) turnCut(after int) Outcome {
 		sig.ConsumedBy = &by
 		r.signals[c.Signal] = sig
 	}
-	for _, h := range slices.Concat(out.NewHooks, out.ClosedHooks) {
+	for _, h := range out.ClosedHooks {
+		if row := r.hooks[h.ID]; row.State != StateActive {
+			r.t.Fatalf("hook %s closes, and its row says %q", h.ID, row.State)
+		}
+		r.hooks[h.ID] = h
+	}
+	for _, h := range out.NewHooks {
+		if row, known := r.hooks[h.ID]; known {
+			r.t.Fatalf("hook %s is new, and its row says %q", h.ID, row.State)
+		}
 		r.hooks[h.ID] = h
 	}
 	r.append(out.Events)
 	return out
+}
+
+func (r *rig) decide(s *State, after int, rejected map[spec.HookID]Rejection) Outcome {
+	t, err := NewTurn(s, r.run, r.now, r.lim, rejected)
+	if err != nil {
+		r.t.Fatalf("new turn: %v", err)
+	}
+	for n := 0; t.Next(); n++ {
+		if r.broken {
+			t.Block(BlockPanic, "broken")
+			break
+		}
+		t.Decide(r.author(t.State()))
+		if after >= 0 && n >= after {
+			t.Cut()
+		}
+	}
+	return t.Finish()
+}
+
+// refused notes the new hooks whose IDs the run used before, as the door does, and says whether there is one.
+func (r *rig) refused(out Outcome, rejected *map[spec.HookID]Rejection) bool {
+	again := false
+	for _, h := range out.NewHooks {
+		if _, used := r.hooks[h.ID]; used {
+			if *rejected == nil {
+				*rejected = map[spec.HookID]Rejection{}
+			}
+			(*rejected)[h.ID], again = Rejection{Reason: RejectIDUsed}, true
+		}
+	}
+	return again
 }
 
 // settle turns until nothing is due.
@@ -241,89 +278,4 @@ func (r *rig) resume(id string, v any) (Receipt, error) {
 
 func (r *rig) dispose(id string) (Receipt, error) {
 	return r.accept(&DisposeHook{Run: testKey, HookID: spec.HookID(id)})
-}
-
-// story is the history as one line per event, for tests to compare.
-func (r *rig) story() []string {
-	var lines []string
-	for _, e := range r.events {
-		lines = append(lines, describe(e))
-	}
-	return lines
-}
-
-func describe(e Event) string {
-	line := string(e.Data.Type())
-	switch d := e.Data.(type) {
-	case *SignalReceived:
-		line += " " + string(d.SignalID)
-	case *WaitOpened:
-		line += " " + string(d.WaitID)
-	case *WaitCompleted:
-		line += fmt.Sprintf(" %s<%s", d.WaitID, d.SignalID)
-	case *WaitTimedOut:
-		line += " " + string(d.WaitID)
-	case *WaitWithdrawn:
-		line += " " + string(d.WaitID)
-	case *TimerStarted:
-		line += " " + string(d.TimerID)
-	case *TimerFired:
-		line += " " + string(d.TimerID)
-	case *TimerCancelled:
-		line += " " + string(d.TimerID)
-	case *RunCompleted:
-		line += " " + string(d.Output.Bytes())
-	case *RunBlocked:
-		line += " " + string(d.Cause)
-	case *HookClosed:
-		line += fmt.Sprintf(" %s %s", d.HookID, d.Cause)
-	case *HookCreated, *HookRejected, *HookResumed, *HookDisposed, *HookExpired:
-		line += " " + string(hookIDOf(d))
-	}
-	return line
-}
-
-// dump shows every part of a state that later turns depend on.
-func dump(s *State) map[string]string {
-	out := map[string]string{
-		"head": fmt.Sprint(s.key, s.workflow, s.version, s.startedAt, string(s.input.Bytes()), s.generation, s.firstSeq, s.nextSeq,
-			s.lastAt, s.status, s.clock, s.opened, s.cancelRequested, s.cancelShown, s.unread, s.takenTo),
-		"kinds":   fmt.Sprint(s.kinds),
-		"settled": fmt.Sprint(s.settled),
-		"pending": fmt.Sprint(s.pending),
-	}
-	for id, w := range s.waits {
-		out["wait "+id] = fmt.Sprint(w.signal, stamp(w.deadline), w.openedAt, w.openedSeq, w.again, w.status, string(w.payload.Bytes()))
-	}
-	for id, tm := range s.timers {
-		out["timer "+id] = fmt.Sprint(tm.due, tm.openedAt, tm.openedSeq, tm.status)
-	}
-	for id, h := range s.hooks {
-		r := h.record
-		out["hook "+string(id)] = fmt.Sprint(r.ID, r.Name, r.State, r.PayloadDigest, r.CreatedAt, stamp(r.ExpiresAt), stamp(r.ResolvedAt),
-			r.ResolvedSeq, r.Actor, h.openedAt, h.shown, string(h.payload.Bytes()), h.rejected, h.read, h.byCode, h.seq)
-	}
-	for _, w := range s.queue {
-		out["queue"] += string(w.id) + " "
-	}
-	for name, line := range s.buffer {
-		for _, m := range line {
-			out["buffer "+name] += fmt.Sprint(m.seq, m.at, " ")
-		}
-	}
-	return out
-}
-
-func stamp(t *time.Time) string {
-	if t == nil {
-		return "-"
-	}
-	return t.String()
-}
-
-func equalStory(t *testing.T, r *rig, want ...string) {
-	t.Helper()
-	if diff := cmp.Diff(want, r.story()); diff != "" {
-		t.Errorf("history (-want +got):\n%s", diff)
-	}
 }

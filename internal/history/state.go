@@ -23,16 +23,18 @@ type State struct {
 	lastAt     time.Time
 	status     Status
 
-	clock           time.Time // effective time of the last settled fact: where an infinitely fast engine would stand
-	opened          bool      // a turn has appended something in this generation
-	cancelRequested bool      // accepted
-	cancelShown     bool      // taken
+	clock       time.Time // effective time of the last settled fact: where an infinitely fast engine would stand
+	opened      bool      // a turn has appended something in this generation
+	cancelShown bool      // a wish to cancel was taken
 
 	kinds   map[string]Kind
 	waits   map[string]*wait
 	timers  map[string]*timer
 	hooks   map[spec.HookID]*hook
 	queue   []*wait               // open waits, oldest opening first
+	ticking []*timer              // open timers, oldest opening first
+	active  map[spec.HookID]*hook // open hooks
+	quietTo time.Time             // nothing open ends at or before it; zero when that is not known
 	buffer  map[string][]*message // unread signals by name, in order of acceptance
 	unread  int
 	pending []fact // accepted and not yet taken, in order of acceptance
@@ -63,12 +65,12 @@ type timer struct {
 type hook struct {
 	record   Hook
 	openedAt time.Time // effective
-	shown    HookState // as of the facts taken
+	shown    HookState // as of the facts taken, to workflow code
 	payload  canon.Payload
 	rejected *Rejection
 	read     bool // workflow code asked about the settled hook, in a committed turn
 	asked    bool // … in this one
-	byCode   bool // workflow code withdrew it
+	byCode   bool // workflow code withdrew it, be it past its deadline
 	seq      int64
 }
 
@@ -119,7 +121,8 @@ func (s *State) reset() {
 	s.waits = map[string]*wait{}
 	s.timers = map[string]*timer{}
 	s.hooks = map[spec.HookID]*hook{}
-	s.queue = nil
+	s.active = map[spec.HookID]*hook{}
+	s.queue, s.ticking, s.quietTo = nil, nil, time.Time{}
 	s.settled = map[string]int{}
 	s.pending = nil
 	s.opened = false
@@ -190,13 +193,6 @@ func (s *State) unqueue(w *wait) {
 	s.queue = slices.DeleteFunc(s.queue, func(q *wait) bool { return q == w })
 }
 
-// openCount is the number of open waits and timers.
-func (s *State) openCount() int {
-	n := len(s.queue)
-	for _, t := range s.timers {
-		if t.status == WaitOpen {
-			n++
-		}
-	}
-	return n
+func (s *State) stopTicking(t *timer) {
+	s.ticking = slices.DeleteFunc(s.ticking, func(open *timer) bool { return open == t })
 }

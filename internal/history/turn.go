@@ -63,8 +63,9 @@ func NewTurn(s *State, run Run, now time.Time, lim Limits, rejected map[spec.Hoo
 	t := &Turn{state: s, run: run, now: now, lim: lim, rejected: rejected}
 	t.call = !s.opened
 	if s.status == Blocked {
-		t.call = true
 		t.emit(&RunUnblocked{})
+		// What it was blocked at is taken again. A call before that would see the state between two facts.
+		t.call = t.call || !t.more()
 	}
 	return t, nil
 }
@@ -116,7 +117,7 @@ func (t *Turn) settleNext() bool {
 	item, isDue := t.state.earliestDue(t.now)
 	if len(t.state.pending) > 0 {
 		next := t.state.pending[0]
-		if !isDue || next.at.Before(item.effective) || t.wasBuffered(next, item) {
+		if !isDue || next.at.Before(item.effective) || t.state.wasBuffered(item) {
 			t.state.take(next.seq)
 			t.taken = append(t.taken, next.seq)
 			t.pair()
@@ -126,22 +127,30 @@ func (t *Turn) settleNext() bool {
 	if !isDue {
 		return false
 	}
-	if d, ok := item.data.(*HookExpired); ok {
-		t.markClosed(d.HookID)
+	if item.kind == KindHook {
+		t.markClosed(spec.HookID(item.id))
 	}
-	t.emit(item.data)
+	t.emit(item.data())
 	return true
 }
 
-// wasBuffered says that the due item is a wait that was first opened when the message, of its signal and of the same
-// instant, lay in the buffer already: such a wait takes it, whatever its time-out.
-func (t *Turn) wasBuffered(f fact, item due) bool {
-	timedOut, ok := item.data.(*WaitTimedOut)
-	if !ok || f.kind != factSignal || !f.at.Equal(item.effective) {
+// wasBuffered says that the due item is a wait which, when it was first opened, found a message of its signal in the
+// buffer, accepted at the very instant of the opening: such a wait takes it, whatever its time-out. A wait that was open
+// before that instant is ended by its deadline first.
+func (s *State) wasBuffered(item due) bool {
+	if item.kind != KindWait {
 		return false
 	}
-	w := t.state.waits[string(timedOut.WaitID)]
-	return !w.again && f.seq < w.openedSeq && f.name == w.signal
+	w := s.waits[item.id]
+	for _, f := range s.pending {
+		switch {
+		case w.again || f.seq > w.openedSeq || f.at.After(w.openedAt):
+			return false
+		case f.kind == factSignal && f.name == w.signal:
+			return true
+		}
+	}
+	return false
 }
 
 // emit appends an event and folds it. The rules that chose the event and the rules that fold it are two; their
@@ -159,13 +168,11 @@ func (t *Turn) emit(data Data) {
 	t.events = append(t.events, e)
 }
 
+// markClosed notes that a hook closes whose row is there already: one that was opened before this turn.
 func (t *Turn) markClosed(id spec.HookID) {
-	for _, created := range t.created {
-		if created == id {
-			return
-		}
+	if t.state.hooks[id].seq < t.run.NextSeq {
+		t.closed = append(t.closed, id)
 	}
-	t.closed = append(t.closed, id)
 }
 
 // Cut ends the turn after the call that is due, if one is: what is done is kept, the rest is due at once.

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/flowgate-go/flowgate/internal/canon"
 	"github.com/flowgate-go/flowgate/spec"
 )
@@ -324,44 +322,4 @@ func TestTurn_a_rejected_hook_is_a_branch(t *testing.T) {
 	r.refuse = map[spec.HookID]Rejection{"h": {Reason: RejectTaken, OwnerRun: "other"}}
 	r.settle()
 	equalStory(t, r, "run.started", "hook.rejected h", `run.completed "other"`)
-}
-
-func TestTurn_a_cut_turn_goes_on_where_it_stopped(t *testing.T) {
-	t.Parallel()
-	whole, parts := newRig(t, collect(5)), newRig(t, collect(5))
-	for _, r := range []*rig{whole, parts} {
-		for _, id := range []string{"a", "b", "c", "d", "e"} {
-			if _, err := r.signal(id, "item", id); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	whole.settle()
-	for parts.run.Status == Running {
-		out := parts.turnCut(0)
-		if !out.Ended && (parts.run.WakeAt == nil || parts.run.WakeAt.After(parts.now)) {
-			t.Fatal("a cut turn left the run asleep")
-		}
-	}
-	if diff := cmp.Diff(whole.story(), parts.story()); diff != "" {
-		t.Errorf("whole against parts:\n%s", diff)
-	}
-	if parts.turns < 5 {
-		t.Errorf("%d turns, want one for each call", parts.turns)
-	}
-}
-
-func TestTurn_the_event_budget_commits_what_it_has(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, collect(9))
-	r.lim.TurnEvents = 4
-	for i := range 9 {
-		if _, err := r.signal(string(rune('a'+i)), "item", i); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r.settle()
-	if r.run.Status != Completed || r.turns < 4 {
-		t.Errorf("%s after %d turns", r.run.Status, r.turns)
-	}
 }

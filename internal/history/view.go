@@ -148,16 +148,12 @@ func (s *State) Waiting() []Open {
 	for _, w := range s.queue {
 		all = append(all, dated{w.openedSeq, Open{Kind: KindWait, ID: string(w.id), Name: w.signal, Deadline: w.deadline}})
 	}
-	for _, t := range s.timers {
-		if t.status == WaitOpen {
-			due := t.due
-			all = append(all, dated{t.openedSeq, Open{Kind: KindTimer, ID: string(t.id), Deadline: &due}})
-		}
+	for _, t := range s.ticking {
+		due := t.due
+		all = append(all, dated{t.openedSeq, Open{Kind: KindTimer, ID: string(t.id), Deadline: &due}})
 	}
-	for _, h := range s.hooks {
-		if h.rejected == nil && h.record.State == StateActive {
-			all = append(all, dated{h.seq, Open{Kind: KindHook, ID: string(h.record.ID), Name: h.record.Name, Deadline: h.record.ExpiresAt}})
-		}
+	for _, h := range s.active {
+		all = append(all, dated{h.seq, Open{Kind: KindHook, ID: string(h.record.ID), Name: h.record.Name, Deadline: h.record.ExpiresAt}})
 	}
 	slices.SortFunc(all, func(a, b dated) int {
 		if c := cmp.Compare(a.seq, b.seq); c != 0 {

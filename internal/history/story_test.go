@@ -1,0 +1,100 @@
+package history
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// story is the history as one line per event, for tests to compare.
+func (r *rig) story() []string {
+	var lines []string
+	for _, e := range r.events {
+		lines = append(lines, describe(e))
+	}
+	return lines
+}
+
+func describe(e Event) string {
+	line := string(e.Data.Type())
+	switch d := e.Data.(type) {
+	case *SignalReceived:
+		line += " " + string(d.SignalID)
+	case *WaitOpened:
+		line += " " + string(d.WaitID)
+	case *WaitCompleted:
+		line += fmt.Sprintf(" %s<%s", d.WaitID, d.SignalID)
+	case *WaitTimedOut:
+		line += " " + string(d.WaitID)
+	case *WaitWithdrawn:
+		line += " " + string(d.WaitID)
+	case *TimerStarted:
+		line += " " + string(d.TimerID)
+	case *TimerFired:
+		line += " " + string(d.TimerID)
+	case *TimerCancelled:
+		line += " " + string(d.TimerID)
+	case *RunCompleted:
+		line += " " + string(d.Output.Bytes())
+	case *RunBlocked:
+		line += " " + string(d.Cause)
+	case *HookClosed:
+		line += fmt.Sprintf(" %s %s", d.HookID, d.Cause)
+	case *HookCreated, *HookRejected, *HookResumed, *HookDisposed, *HookExpired:
+		line += " " + string(hookIDOf(d))
+	}
+	return line
+}
+
+// dump shows every part of a state that later turns depend on.
+func dump(s *State) map[string]string {
+	out := map[string]string{
+		"head": fmt.Sprint(s.key, s.workflow, s.version, s.startedAt, string(s.input.Bytes()), s.generation, s.firstSeq, s.nextSeq,
+			s.lastAt, s.status, s.clock, s.opened, s.cancelShown, s.unread, s.takenTo),
+		"kinds":   fmt.Sprint(s.kinds),
+		"settled": fmt.Sprint(s.settled),
+		"pending": fmt.Sprint(s.pending),
+	}
+	for id, w := range s.waits {
+		out["wait "+id] = fmt.Sprint(w.signal, stamp(w.deadline), w.openedAt, w.openedSeq, w.again, w.status, string(w.payload.Bytes()))
+	}
+	for id, tm := range s.timers {
+		out["timer "+id] = fmt.Sprint(tm.due, tm.openedAt, tm.openedSeq, tm.status)
+	}
+	for id, h := range s.hooks {
+		r := h.record
+		out["hook "+string(id)] = fmt.Sprint(r.ID, r.Name, r.State, r.PayloadDigest, r.CreatedAt, stamp(r.ExpiresAt), stamp(r.ResolvedAt),
+			r.ResolvedSeq, r.Actor, h.openedAt, h.shown, string(h.payload.Bytes()), h.rejected, h.read, h.byCode, h.seq)
+	}
+	for _, w := range s.queue {
+		out["queue"] += string(w.id) + " "
+	}
+	for _, tm := range s.ticking {
+		out["ticking"] += string(tm.id) + " "
+	}
+	out["active"] = fmt.Sprint(slices.Sorted(maps.Keys(s.active)))
+	for name, line := range s.buffer {
+		for _, m := range line {
+			out["buffer "+name] += fmt.Sprint(m.seq, m.at, " ")
+		}
+	}
+	return out
+}
+
+func stamp(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return t.String()
+}
+
+func equalStory(t *testing.T, r *rig, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, r.story()); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
