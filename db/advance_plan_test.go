@@ -53,6 +53,9 @@ func keyStatements(n, size int) map[string]struct {
 		"ClaimRun": {sqlc.ClaimRun, sqlc.ClaimRunParams{
 			Namespace: "default", RunID: "run-1", Workflows: workflows, Versions: versions,
 		}, `runs_run_id`},
+		"WakeBlocked": {sqlc.WakeBlocked, sqlc.WakeBlockedParams{
+			Workflows: workflows, Versions: versions, Page: wakePage,
+		}, `runs_blocked_code|runs_pkey`},
 		"EventsFrom":    {sqlc.EventsFrom, sqlc.EventsFromParams{Runs: runs, Seqs: seqs}, `events_pkey`},
 		"EventsBetween": {sqlc.EventsBetween, sqlc.EventsBetweenParams{Runs: runs, Firsts: seqs, Lasts: seqs}, `events_pkey`},
 		"ConsumeSignals": {sqlc.ConsumeSignals, sqlc.ConsumeSignalsParams{

@@ -64,8 +64,29 @@ func (s *Store) WakeBlocked(ctx context.Context, codes []Code) error {
 		return nil
 	}
 	workflows, versions := codeArrays(codes)
-	return s.change(ctx, sqlc.WakeBlocked, sqlc.WakeBlockedParams{Workflows: workflows, Versions: versions})
+	page := sqlc.WakeBlockedParams{Workflows: workflows, Versions: versions, Page: wakePage}
+	for {
+		var woken *[]int64
+		err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, func(ctx context.Context, conn *pgx.Conn) error {
+			p := &pipeline{}
+			p.begin(s.cfg.LockTimeout)
+			woken = queueValues[int64](p, sqlc.WakeBlocked, page)
+			p.commit()
+			return p.send(ctx, conn)
+		})
+		switch {
+		case err != nil:
+			return translate(err)
+		case len(*woken) < wakePage:
+			return nil
+		case ctx.Err() != nil:
+			return unavailable(ctx.Err())
+		}
+	}
 }
+
+// wakePage bounds the runs that WakeBlocked changes in one transaction.
+const wakePage = 1000
 
 // postpone lets a due run rest. It writes no event.
 func (s *Store) postpone(ctx context.Context, run history.RunKey, delay time.Duration) error {

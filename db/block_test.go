@@ -104,3 +104,18 @@ func TestWakeBlocked(t *testing.T) {
 		}
 	}
 }
+
+func TestWakeBlockedGoesPageByPage(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	r.sql(`insert into runs (namespace, run_id, workflow, version, spec_digest, input_digest, next_seq, status, block_cause,
+			wake_at, started_at, updated_at)
+		select 'default', 'b' || i, 'invoice', '1', sha256('plain'), sha256('x'), 2, 'blocked', 'panic', now() + interval '1 hour', now(), now()
+		from generate_series(1, $1::int) i`, 2*wakePage+1)
+	if err := r.WakeBlocked(t.Context(), invoiceCode); err != nil {
+		t.Fatal(err)
+	}
+	if n := value[int](r, `select count(*) from runs where wake_at > clock_timestamp()`); n != 0 {
+		t.Errorf("%d runs sleep on", n)
+	}
+}

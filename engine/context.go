@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"runtime"
 	"sync/atomic"
@@ -58,7 +59,7 @@ func (c *Context) Version() string {
 func (c *Context) Generation() int { return c.use().Generation() }
 
 // Input is the JSON input of this generation, as received. See also the function Input.
-func (c *Context) Input() json.RawMessage { return c.use().Input().Bytes() }
+func (c *Context) Input() json.RawMessage { return bytes.Clone(c.use().Input().Bytes()) }
 
 // StartedAt is when the run was started, in every generation.
 func (c *Context) StartedAt() time.Time { return c.use().StartedAt() }

@@ -71,11 +71,10 @@ func (d *dispatcher) run(ctx context.Context) error {
 func (d *dispatcher) step(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
+	var wakeErr error // is no reason to keep the others waiting
 	if !d.woken {
-		if err := d.store.WakeBlocked(ctx, stored(d.codes)); err != nil {
-			return 0, err
-		}
-		d.woken = true
+		wakeErr = d.store.WakeBlocked(ctx, stored(d.codes))
+		d.woken = wakeErr == nil
 	}
 	codes := d.claimable()
 	if len(codes) == 0 {
@@ -93,7 +92,7 @@ func (d *dispatcher) step(ctx context.Context) (time.Duration, error) {
 		one, err = d.store.AdvanceOne(ctx, ask, *done.Skipped)
 		done = join(done, one)
 	}
-	if err := errors.Join(err, c.block(ctx)); err != nil {
+	if err := errors.Join(wakeErr, err, c.block(ctx)); err != nil {
 		return 0, err
 	}
 	d.report(done.Failed)

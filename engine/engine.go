@@ -85,7 +85,8 @@ func keyChecks(cfg Config) []db.KeyCheck {
 var errRunTwice = errors.New("engine: Run was called before")
 
 // Run does the engine's work until ctx ends: it commits what callers send, moves runs on where workflows are registered,
-// and listens to other processes. Use cases that write answer ErrUnavailable before and after.
+// and listens to other processes. Use cases that write wait for it to begin, as long as their context lets them, and answer
+// ErrUnavailable once it ended.
 //
 // When ctx ends it finishes the claim under way and returns nil, once its goroutines have ended but for calls of
 // workflow functions that were abandoned. Run is called once.

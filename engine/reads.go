@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -147,7 +148,7 @@ type Signal struct {
 func (c *Context) Signals(name string) []Signal {
 	var unread []Signal
 	for _, s := range c.use().Peek(name) {
-		unread = append(unread, Signal{ID: s.SignalID, Name: s.Name, Payload: s.Payload.Bytes(), Source: s.Source, Actor: s.Actor})
+		unread = append(unread, Signal{ID: s.SignalID, Name: s.Name, Payload: bytes.Clone(s.Payload.Bytes()), Source: s.Source, Actor: s.Actor})
 	}
 	return unread
 }

@@ -77,6 +77,8 @@ CREATE TABLE runs (
 
 -- The only schedule: what each kind of code has to do next. Parked and ended runs are not in it.
 CREATE INDEX runs_due ON runs (workflow, version, wake_at) WHERE wake_at IS NOT NULL;
+-- What a process makes due at start-up, among any number of parked timers.
+CREATE INDEX runs_blocked_code ON runs (workflow, version) WHERE status = 'blocked';
 -- Lists, newest first, with and without a workflow; labels by containment.
 -- The condition holds for every row; lists repeat it. Without it the planner may keep a plan that looks single runs up in
 -- this index, made while the table was small and both indexes cost the same.

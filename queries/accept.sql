@@ -4,14 +4,15 @@
 
 -- name: SetTimeouts :exec
 -- Every transaction of the door begins with it. The planner has no statistics for arrays, and a plan that is kept was made
--- for the size the tables had then: without hash joins, merge joins and scans it stays on the keys, whatever the size.
+-- for the size the tables had then: without hash joins, merge joins and scans it stays on the keys, whatever the size,
+-- and without JIT a plan that looks dear for want of a choice is not compiled. A process that is frozen gives its locks up.
 SELECT set_config('lock_timeout', @lock_timeout::text, true),
     set_config('statement_timeout', @statement_timeout::text, true),
     set_config('enable_hashjoin', 'off', true),
     set_config('enable_mergejoin', 'off', true),
     set_config('enable_seqscan', 'off', true),
-    set_config('idle_in_transaction_session_timeout', '10s', true), -- a process that is frozen gives its locks up
-    set_config('jit', 'off', true); -- a plan without a choice looks dear enough to be compiled, for 100 ms and more
+    set_config('idle_in_transaction_session_timeout', '10s', true),
+    set_config('jit', 'off', true);
 
 -- name: InsertRuns :many
 -- The rows are written as they stand after their run.started: event 1 exists and a turn is due. Waits for a transaction

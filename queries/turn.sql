@@ -134,13 +134,14 @@ WHERE s.run = u.run AND s.signal_id = u.signal_id;
 UPDATE runs AS r SET wake_at = clock_timestamp() + (@delay::float8) * interval '1 second'
 WHERE r.namespace = @namespace AND r.run_id = @run_id AND r.wake_at <= clock_timestamp();
 
--- name: WakeBlocked :exec
--- A run that is locked now is being worked on, so it is left alone.
+-- name: WakeBlocked :many
+-- At most a page of them. A run that is locked now is being worked on, so it is left alone.
 UPDATE runs AS r SET wake_at = clock_timestamp()
 WHERE r.id IN (
     SELECT b.id
     FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (workflow, version)
     JOIN runs AS b ON b.workflow = c.workflow AND b.version = c.version
     WHERE b.status = 'blocked' AND b.wake_at > clock_timestamp()
-    FOR UPDATE OF b SKIP LOCKED
-);
+    LIMIT @page::bigint FOR UPDATE OF b SKIP LOCKED
+)
+RETURNING r.id;

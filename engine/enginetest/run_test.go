@@ -304,3 +304,27 @@ func TestHookIDIsUsedOncePerRun(t *testing.T) {
 		t.Errorf("output %s", got)
 	}
 }
+
+// What the Context hands out is the author's own: writing into it changes nothing for the next call.
+func TestWhatAContextShowsIsACopy(t *testing.T) {
+	t.Parallel()
+	run := enginetest.New(t, spec.WorkflowSpec{Name: "w", Version: "1", Signals: []spec.Signal{{Name: "go"}}},
+		func(c *engine.Context) (engine.Decision, error) {
+			shown := []string{string(c.Input())}
+			clear(c.Input())
+			for _, s := range c.Signals("go") {
+				shown = append(shown, string(s.Payload))
+				clear(s.Payload)
+			}
+			if len(shown) == 3 {
+				return c.Complete(strings.Join(shown, " ")), nil
+			}
+			return c.Timer("forever", time.Hour), nil
+		})
+	run.Start(1)
+	run.Signal("go", 2)
+	run.Signal("go", 3)
+	if got := string(run.Result()); got != `"1 2 3"` {
+		t.Errorf("the function saw %s", got)
+	}
+}

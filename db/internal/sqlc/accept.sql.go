@@ -163,7 +163,6 @@ func (q *Queries) HostSettings(ctx context.Context, db DBTX) ([]HostSettingsRow,
 }
 
 const InsertRuns = `-- name: InsertRuns :many
-
 WITH c AS MATERIALIZED (SELECT clock_timestamp() AS at)
 INSERT INTO runs (namespace, run_id, workflow, version, spec_digest, input_digest, labels, next_seq, wake_at, started_at, updated_at)
 SELECT k.namespace, k.run_id, k.workflow, k.version, k.spec_digest, k.input_digest, k.labels, 2, c.at, c.at, c.at
@@ -194,7 +193,6 @@ type InsertRunsRow struct {
 	StartedAt time.Time
 }
 
-// a plan without a choice looks dear enough to be compiled, for 100 ms and more
 // The rows are written as they stand after their run.started: event 1 exists and a turn is due. Waits for a transaction
 // that is inserting the same key; a key that exists is left out of the answer.
 func (q *Queries) InsertRuns(ctx context.Context, db DBTX, arg InsertRunsParams) ([]InsertRunsRow, error) {
@@ -519,7 +517,7 @@ SELECT set_config('lock_timeout', $1::text, true),
     set_config('enable_hashjoin', 'off', true),
     set_config('enable_mergejoin', 'off', true),
     set_config('enable_seqscan', 'off', true),
-    set_config('idle_in_transaction_session_timeout', '10s', true), -- a process that is frozen gives its locks up
+    set_config('idle_in_transaction_session_timeout', '10s', true),
     set_config('jit', 'off', true)
 `
 
@@ -532,7 +530,8 @@ type SetTimeoutsParams struct {
 // looked up by a LATERAL sub-select with a LIMIT, which the planner can neither reorder nor turn into a join that reads a
 // whole table, and which locks rows in the order of the arrays.
 // Every transaction of the door begins with it. The planner has no statistics for arrays, and a plan that is kept was made
-// for the size the tables had then: without hash joins, merge joins and scans it stays on the keys, whatever the size.
+// for the size the tables had then: without hash joins, merge joins and scans it stays on the keys, whatever the size,
+// and without JIT a plan that looks dear for want of a choice is not compiled. A process that is frozen gives its locks up.
 func (q *Queries) SetTimeouts(ctx context.Context, db DBTX, arg SetTimeoutsParams) error {
 	_, err := db.Exec(ctx, SetTimeouts, arg.LockTimeout, arg.StatementTimeout)
 	return err

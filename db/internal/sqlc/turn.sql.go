@@ -504,24 +504,41 @@ func (q *Queries) TokenOwners(ctx context.Context, db DBTX, arg TokenOwnersParam
 	return items, nil
 }
 
-const WakeBlocked = `-- name: WakeBlocked :exec
+const WakeBlocked = `-- name: WakeBlocked :many
 UPDATE runs AS r SET wake_at = clock_timestamp()
 WHERE r.id IN (
     SELECT b.id
     FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS c (workflow, version)
     JOIN runs AS b ON b.workflow = c.workflow AND b.version = c.version
     WHERE b.status = 'blocked' AND b.wake_at > clock_timestamp()
-    FOR UPDATE OF b SKIP LOCKED
+    LIMIT $3::bigint FOR UPDATE OF b SKIP LOCKED
 )
+RETURNING r.id
 `
 
 type WakeBlockedParams struct {
 	Workflows []string
 	Versions  []string
+	Page      int64
 }
 
-// A run that is locked now is being worked on, so it is left alone.
-func (q *Queries) WakeBlocked(ctx context.Context, db DBTX, arg WakeBlockedParams) error {
-	_, err := db.Exec(ctx, WakeBlocked, arg.Workflows, arg.Versions)
-	return err
+// At most a page of them. A run that is locked now is being worked on, so it is left alone.
+func (q *Queries) WakeBlocked(ctx context.Context, db DBTX, arg WakeBlockedParams) ([]int64, error) {
+	rows, err := db.Query(ctx, WakeBlocked, arg.Workflows, arg.Versions, arg.Page)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int64{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
