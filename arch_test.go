@@ -30,6 +30,7 @@ var allowed = map[string][]string{
 	"internal/history":         {"spec", "internal/canon"},
 	"internal/pgembed":         {},
 	"internal/pgembed/pgtest":  {"internal/pgembed"},
+	"internal/pgembed/pgfault": {},
 	"internal/pgembed/cmd/...": {"internal/pgembed", "db"},
 	"db":                       {"spec", "internal/canon", "internal/history", "migrations", "db/internal/sqlc"},
 	"db/internal/sqlc":         {},
