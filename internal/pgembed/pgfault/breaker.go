@@ -79,8 +79,6 @@ func (b *Breaker) next(sql string) *Fault {
 	if b.count != b.at {
 		return nil
 	}
-	b.fault.sql = sql
-	close(b.fault.met)
 	return b.fault
 }
 

@@ -40,10 +40,14 @@ func (c *conn) Write(b []byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}
 	all, ok := messages(b)
-	if !ok {
+	switch {
+	case cancels(b):
+		_ = c.Conn.Close()
+		return len(b), nil
+	case !ok:
 		return c.Conn.Write(b)
 	}
-	at, fault := c.find(all)
+	at, fault := c.find(all, "")
 	if fault == nil {
 		return c.Conn.Write(b)
 	}
@@ -53,8 +57,14 @@ func (c *conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// find returns the first statement that meets a fault, and its place.
-func (c *conn) find(all []message) (int, *Fault) {
+// place is where a statement is among messages: from its first one, which may be its Parse or Bind, to the one that
+// has it done.
+type place struct{ from, to int }
+
+// find returns the first statement that meets a fault, and its place. sent is the last statement that went to the server
+// before these messages in the same write.
+func (c *conn) find(all []message, sent string) (at place, f *Fault) {
+	before := sent
 	for i, m := range all {
 		var sql string
 		switch m.kind() {
@@ -64,7 +74,11 @@ func (c *conn) find(all []message) (int, *Fault) {
 			continue
 		case typeBind:
 			s := m.texts(2)
-			c.portals[s[0]] = c.prepared[s[1]]
+			sent = c.prepared[s[1]]
+			c.portals[s[0]] = sent
+			continue
+		case typeSync:
+			at.from = i + 1
 			continue
 		case typeQuery:
 			sql = m.texts(1)[0]
@@ -73,49 +87,56 @@ func (c *conn) find(all []message) (int, *Fault) {
 		default:
 			continue
 		}
+		at.to = i
 		if f := c.breaker.next(sql); f != nil {
-			return i, f
+			f.meet(sql, sent, before)
+			return at, f
 		}
+		sent, before, at.from = sql, sql, i+1
 	}
-	return 0, nil
+	return place{}, nil
 }
 
-func (c *conn) meet(f *Fault, all []message, at int) error {
+func (c *conn) meet(f *Fault, all []message, at place) error {
 	switch f.kind {
 	case Refuse:
 		defer close(f.done)
-		all[at] = refusal(all[at], f.state)
+		all[at.to] = refusal(all[at.to], f.state)
 		return c.send(all)
 	case Hold:
-		defer close(f.done)
-		if err := c.send(all[:at]); err != nil {
-			return err
-		}
-		if err := c.hold(f); err != nil {
-			return err
-		}
-		// What follows is looked at again, as a fault planned meanwhile may be in it.
-		return c.after(all, at)
+		return c.holdBack(f, all, at.to, at.to)
+	case HoldBind:
+		return c.holdBack(f, all, at.from, at.to)
 	case LoseBefore:
 		defer close(f.done)
-		return c.lose(all[:at])
+		return c.lose(all[:at.to])
 	case LoseAfter:
 		defer close(f.done)
-		return c.lose(all[:at+1])
+		return c.lose(all[:at.to+1])
 	case Detach:
-		return c.detach(f, all, at)
+		return c.detach(f, all, at.to)
 	}
 	return c.send(all)
 }
 
-// after sends the statement that was held and what follows it.
-func (c *conn) after(all []message, at int) error {
-	if err := c.send(all[at : at+1]); err != nil {
+// holdBack sends what comes before a message, waits, and sends that one, the rest of its statement and what follows.
+func (c *conn) holdBack(f *Fault, all []message, from, to int) error {
+	defer close(f.done)
+	if err := c.send(all[:from]); err != nil {
 		return err
 	}
-	rest := all[at+1:]
-	if next, f := c.find(rest); f != nil {
-		return c.meet(f, rest, next)
+	if err := c.hold(f); err != nil {
+		c.lost.Store(true)
+		_ = c.Conn.Close()
+		return err
+	}
+	if err := c.send(all[from : to+1]); err != nil {
+		return err
+	}
+	// What follows is looked at again, as a fault planned meanwhile may be in it.
+	rest := all[to+1:]
+	if at, next := c.find(rest, f.sql); next != nil {
+		return c.meet(next, rest, at)
 	}
 	return c.send(rest)
 }

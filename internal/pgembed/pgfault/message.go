@@ -46,6 +46,15 @@ func messages(b []byte) (all []message, ok bool) {
 	return all, true
 }
 
+// cancelCode is what a request to cancel has in the place of a version.
+const cancelCode = 80877102
+
+// cancels says that a connection was opened to cancel what another one does. A driver does so when it gives one up; such
+// a request is lost like the connection, so that what the server does depends on the plan alone.
+func cancels(b []byte) bool {
+	return len(b) >= 8 && b[0] == 0 && binary.BigEndian.Uint32(b[4:]) == cancelCode
+}
+
 // build makes a message of a type and a body.
 func build(kind byte, body string) message {
 	m := binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(body)+4))

@@ -170,3 +170,45 @@ func TestAHeldStatementWaitsForItsReleaseOrTheDeadline(t *testing.T) {
 		t.Errorf("seen %q", seen)
 	}
 }
+
+// A query sees what was committed when it was bound: Hold keeps back what comes after that, HoldBind what comes before.
+func TestHoldAndTheSnapshot(t *testing.T) {
+	t.Parallel()
+	const count = "select count(*) from rows where n > $1"
+	for kind, want := range map[pgfault.Kind]struct {
+		seen int
+		sent string
+	}{pgfault.Hold: {0, count}, pgfault.HoldBind: {1, "begin"}} {
+		r := newRig(t)
+		c := r.connect(true)
+		seen := -1
+		ask := func() error {
+			var b pgx.Batch
+			b.Queue("begin")
+			b.Queue(count, 0).QueryRow(func(row pgx.Row) error { return row.Scan(&seen) })
+			b.Queue("commit")
+			return c.SendBatch(t.Context(), &b).Close()
+		}
+		if err := ask(); err != nil { // so that the statements are prepared
+			t.Fatal(err)
+		}
+		f := r.breaker.At(2, kind, "")
+		answer := make(chan error, 1)
+		go func() { answer <- ask() }()
+		<-f.Met()
+		for waiting := false; !waiting; { // for what was sent to be done
+			err := r.plain.QueryRow(t.Context(), `select state = 'active' and wait_event is not distinct from 'ClientRead' and query = $2
+				from pg_stat_activity where pid = $1`, c.PgConn().PID(), f.Sent()).Scan(&waiting)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := r.plain.Exec(t.Context(), "insert into rows values (1)"); err != nil {
+			t.Fatal(err)
+		}
+		f.Release()
+		if err := <-answer; err != nil || seen != want.seen || f.SQL() != count || f.Sent() != want.sent {
+			t.Errorf("%s: %v, saw %d rows, want %d; held %q after %q", kind, err, seen, want.seen, f.SQL(), f.Sent())
+		}
+	}
+}
