@@ -16,6 +16,7 @@ type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Run a gateway, and the workflows of this program if it has any."`
 	Worker  workerCommand  `cmd:"" help:"Run the workflows of this program, without a gateway."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database to the schema of this program."`
+	Verify  verifyCommand  `cmd:"" help:"Compare everything that is stored beside the events of runs with them."`
 	Run     struct {
 		Retry retryCommand `cmd:"" help:"Have a blocked run tried again now."`
 	} `cmd:"" help:"Act on a run, through a gateway."`

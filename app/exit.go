@@ -37,7 +37,7 @@ type RefusedError struct {
 // Error is what the gateway said.
 func (e *RefusedError) Error() string { return e.Text }
 
-// The exit codes. Those above 2 are the verdicts of a gateway that a command asked.
+// The exit codes. Those from 3 to 7 are the verdicts of a gateway, or a database, that a command asked.
 const (
 	exitDone     = 0
 	exitFault    = 1
@@ -47,17 +47,21 @@ const (
 	exitBusy     = 5 // also when no gateway answers: try again later
 	exitConflict = 6
 	exitGone     = 7
+	exitDiffers  = 8 // verify found rows that are not what the events say
 )
 
 // ExitCode is the exit code of a program whose Run returned err: 0 for nil, 2 for wrong arguments or settings, 1 for a
 // part that failed. Of a command that asks a gateway it is the verdict: invalid 2, unknown 3, denied 4, busy 5 (also
-// when nobody answers), conflict 6, gone 7.
+// when nobody answers), conflict 6, gone 7. verify has 8 for differences, and 3 for a run that is not there.
 func ExitCode(err error) int {
 	if err == nil {
 		return exitDone
 	}
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return verdictCode(refused.Verdict)
+	}
+	if _, ok := errors.AsType[*DifferencesError](err); ok {
+		return exitDiffers
 	}
 	if _, ok := errors.AsType[*UsageError](err); ok {
 		return exitUsage

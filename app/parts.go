@@ -33,6 +33,7 @@ type parts struct {
 	adminListen    string          // empty: no admin listener
 	trustedProxies []netip.Prefix
 	dev, openAPI   bool
+	clock          func() time.Time // nil: time.Now
 }
 
 // process is what was made of parts. It owns the pool and the listeners.
@@ -120,7 +121,7 @@ func (p *process) makeEngine(ctx context.Context) error {
 	}
 	var err error
 	p.engine, err = engine.New(ctx, engine.Config{
-		Pool: p.pool, Keys: p.keys, PublicURL: p.publicURL, Logger: p.log, Dev: p.dev,
+		Pool: p.pool, Keys: p.keys, PublicURL: p.publicURL, Logger: p.log, Dev: p.dev, Clock: p.clock,
 	})
 	if err != nil {
 		return err

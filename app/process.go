@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"time"
@@ -91,7 +92,7 @@ func (p *process) serveAdmin(ctx context.Context) error {
 	}
 	server := &http.Server{
 		Handler: gateway.Admin(p.engine, draining), ReadTimeout: adminReadTimeout, WriteTimeout: adminReadTimeout,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(p.log, "", 0),
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(p.admin) }()

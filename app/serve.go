@@ -44,7 +44,7 @@ func (c deployed) parts(in invocation) (parts, error) {
 	}
 	return parts{
 		log: log, registrations: registrations, keys: keys, databaseURL: c.DatabaseURL, connections: connections,
-		publicURL: c.PublicURL, adminListen: c.AdminListen,
+		publicURL: c.PublicURL, adminListen: c.AdminListen, clock: in.clock,
 	}, nil
 }
 

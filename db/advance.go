@@ -47,6 +47,7 @@ type Advanced struct {
 	Committed int             // of those, runs whose outcome is stored
 	Full      bool            // more is due at once: ask again
 	NextDue   *time.Time      // when a run of these codes is due next, or was and is locked; nil when none is
+	LookIn    time.Duration   // ask again by then, for due times that this claim did not look at; zero when it looked at all
 	Ahead     time.Duration   // how far the database's clock, which NextDue is of, is ahead of this process's
 	Skipped   *history.RunKey // a run that another transaction had locked and that is due for 200 ms: give it to AdvanceOne
 	Failed    []FailedTurn    // runs whose turn could not be read or stored; they were blocked or rest for a while
@@ -98,7 +99,7 @@ func (s *Store) AdvanceOne(ctx context.Context, a Advance, run history.RunKey) (
 
 // advanceEach advances the runs of a failed claim one by one, from fresh reads.
 func (s *Store) advanceEach(ctx context.Context, a Advance, failed *claim) (Advanced, error) {
-	all := Advanced{Full: failed.full, NextDue: failed.nextDue, Skipped: failed.skipped, Ahead: failed.ahead}
+	all := Advanced{Full: failed.full || len(failed.left) > 0, NextDue: failed.nextDue, Skipped: failed.skipped, Ahead: failed.ahead, LookIn: failed.lookIn}
 	for _, r := range failed.runs {
 		if err := ctx.Err(); err != nil {
 			return all, unavailable(err)
@@ -120,7 +121,7 @@ func (s *Store) advanceEach(ctx context.Context, a Advance, failed *claim) (Adva
 func (s *Store) publishTurns(ctx context.Context, c *claim) Advanced {
 	done := Advanced{
 		Claimed: len(c.runs) + len(c.left), Full: c.full || len(c.left) > 0, NextDue: c.nextDue, Skipped: c.skipped,
-		Ahead: c.ahead,
+		Ahead: c.ahead, LookIn: c.lookIn,
 	}
 	var failed []*claimedRun
 	for _, r := range c.runs {
@@ -154,14 +155,18 @@ func (s *Store) publishTurn(r *claimedRun) {
 }
 
 // stall keeps failed runs from being claimed over and over: a run whose rows, events or decision are the reason is
-// blocked; one that met with a passing reason rests for a second; one that cannot be blocked either rests longer. What
-// the database refuses here is left to the next claim.
+// blocked; one that met with a passing reason rests for a second; one that cannot be blocked either rests longer. One that
+// a newer program wrote is left to that, by this process only. What the database refuses here is left to the next claim.
 func (s *Store) stall(ctx context.Context, runs []*claimedRun) []FailedTurn {
 	var failed []FailedTurn
 	for _, r := range runs {
 		err := translate(r.err)
 		failed = append(failed, FailedTurn{Run: r.Run.Key, Err: err})
-		if errors.Is(err, ErrUnavailable) {
+		newer := errors.Is(err, history.ErrNewerEvent)
+		if newer && s.newer.add(r.ID, s.cfg.Clock()) {
+			continue
+		}
+		if newer || errors.Is(err, ErrUnavailable) {
 			_ = s.postpone(ctx, r.Run.Key, stallTime)
 			continue
 		}

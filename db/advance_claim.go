@@ -30,6 +30,7 @@ type claim struct {
 	full    bool          // as many as the limit were due
 	ahead   time.Duration // of this process's clock is the database's
 	nextDue *time.Time
+	lookIn  time.Duration // until a claim looks at everything that is due; zero when this one does
 	skipped *history.RunKey
 }
 
@@ -43,10 +44,10 @@ type claimedRun struct {
 
 	outcome history.Outcome
 	events  sqlc.AppendEventsParams
-	placed  map[spec.HookID]bool // hooks of the outcome that are inserted
-	dropped bool                 // nothing of the turn is stored
-	err     error                // why the turn cannot be stored
-	cause   history.BlockCause   // what the run is blocked with because of err
+	rounds  int                // how often it was decided again because of hooks that were refused
+	dropped bool               // nothing of the turn is stored
+	err     error              // why the turn cannot be stored
+	cause   history.BlockCause // what the run is blocked with because of err
 }
 
 // fail takes a run out of the claim.
@@ -68,16 +69,18 @@ func (r *claimedRun) reading() int64 {
 // due claims and advances what is due.
 func (c *claim) due(ctx context.Context, conn *pgx.Conn) error {
 	workflows, versions := codeArrays(c.Codes)
+	c.lookIn = c.store.floors.lookIn(c.Codes, c.store.cfg.Clock())
 	p := &pipeline{}
 	p.begin(c.store.cfg.LockTimeout)
 	rows := queueRows[sqlc.ClaimRunsRow](p, sqlc.ClaimRuns, sqlc.ClaimRunsParams{
-		Workflows: workflows, Versions: versions, Floors: c.store.floors.of(c.Codes, time.Now()), Batch: int64(max(c.Limit, 1)),
+		Workflows: workflows, Versions: versions, Floors: c.store.floors.of(c.Codes, c.store.cfg.Clock()), Batch: int64(max(c.Limit, 1)),
+		Unreadable: c.store.newer.at(c.store.cfg.Clock()),
 	})
 	if err := p.send(ctx, conn); err != nil {
 		return err
 	}
 	asked := (*rows)[0].AskedAt
-	c.ahead = time.Until(asked)
+	c.ahead = asked.Sub(c.store.cfg.Clock())
 	c.wait((*rows)[0])
 	last := map[Code]time.Time{}
 	for _, row := range *rows {
@@ -197,7 +200,7 @@ func (c *claim) decide(r *claimedRun) {
 		r.dropped = true
 		return
 	}
-	r.outcome, r.events, r.placed = outcome, sqlc.AppendEventsParams{}, map[spec.HookID]bool{}
+	r.outcome, r.events = outcome, sqlc.AppendEventsParams{}
 	if err := addEvents(&r.events, r.ID, outcome.Events); err != nil {
 		r.fail(history.BlockHistory, err)
 	}

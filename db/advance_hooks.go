@@ -13,7 +13,7 @@ import (
 	"github.com/flowgate-go/flowgate/spec"
 )
 
-// hookRounds is how often the turns of a claim are decided again because of hooks that were refused.
+// hookRounds is how often the turn of a run is decided again because of hooks that were refused.
 const hookRounds = 16
 
 var errHookRounds = errors.New("the workflow went on creating hooks whose tokens are taken")
@@ -24,18 +24,22 @@ type newHook struct {
 	hook history.Hook
 }
 
-// placeHooks inserts the new hooks of all turns. The turn of a run whose hook is refused is decided again, knowing so.
+// placeHooks inserts the new hooks of all turns. The turn of a run whose hook is refused is decided again, knowing so; the
+// hooks of all turns are then inserted anew, after the first try was rolled back to its savepoint. So no statement that
+// may wait for a token begins while the transaction holds one, and two transactions cannot wait for each other
+// (docs/locking.md). Every round decides a run again, and none more than hookRounds times, or lets go of a run, so the
+// rounds end.
 func (c *claim) placeHooks(ctx context.Context) error {
-	for range hookRounds {
+	for first := true; ; first = false {
 		hooks := c.newHooks()
 		if len(hooks) == 0 {
 			return nil
 		}
-		refused, err := c.insertHooks(ctx, hooks)
+		placed, refused, err := c.insertHooks(ctx, hooks, first)
 		if err != nil || len(refused) == 0 {
 			return err
 		}
-		again, err := c.reject(ctx, refused)
+		again, err := c.reject(ctx, placed, refused)
 		if err != nil {
 			return err
 		}
@@ -43,11 +47,9 @@ func (c *claim) placeHooks(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.giveUp(ctx)
 }
 
-// newHooks lists the hooks that are not inserted yet, in the order in which all transactions insert hooks: that of their
-// tokens. Of two claims on one token the earlier run in key order comes first and wins.
+// newHooks lists the hooks of all turns in the order in which every transaction inserts hooks: that of their tokens.
 func (c *claim) newHooks() []newHook {
 	var hooks []newHook
 	for _, r := range c.runs {
@@ -55,46 +57,50 @@ func (c *claim) newHooks() []newHook {
 			continue
 		}
 		for _, h := range r.outcome.NewHooks {
-			if !r.placed[h.ID] {
-				hooks = append(hooks, newHook{run: r, hook: h})
-			}
+			hooks = append(hooks, newHook{run: r, hook: h})
 		}
 	}
 	slices.SortStableFunc(hooks, func(a, b newHook) int {
-		if order := bytes.Compare(a.hook.Grant.Digest[:], b.hook.Grant.Digest[:]); order != 0 {
-			return order
-		}
-		return a.run.Run.Key.Compare(b.run.Run.Key)
+		return bytes.Compare(a.hook.Grant.Digest[:], b.hook.Grant.Digest[:])
 	})
 	return hooks
 }
 
-// insertHooks returns the hooks that were refused.
-func (c *claim) insertHooks(ctx context.Context, hooks []newHook) ([]newHook, error) {
+// placedHooks are the rows that a try inserted.
+type placedHooks map[sqlc.InsertHooksRow]bool
+
+func (p placedHooks) has(run int64, hook string) bool {
+	return p[sqlc.InsertHooksRow{Run: run, HookID: hook}]
+}
+
+// insertHooks tries to insert all the hooks. If one is refused, the try is to be rolled back.
+func (c *claim) insertHooks(ctx context.Context, hooks []newHook, first bool) (placed placedHooks, refused []newHook, err error) {
 	var params sqlc.InsertHooksParams
 	for _, n := range hooks {
 		if err := addHook(&params, n); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	p := &pipeline{}
+	if first {
+		p.batch.Queue("savepoint hooks")
+	}
+	taken := queueOtherKeys(p, hooks)
 	rows := queueRows[sqlc.InsertHooksRow](p, sqlc.InsertHooks, params)
 	if err := p.send(ctx, c.conn); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	placed := make(map[sqlc.InsertHooksRow]bool, len(*rows))
+	placed = make(placedHooks, len(*rows))
 	for _, row := range *rows {
 		placed[row] = true
 	}
-	var refused []newHook
+	owners := byDigest(*taken)
 	for _, n := range hooks {
-		if placed[sqlc.InsertHooksRow{Run: n.run.ID, HookID: string(n.hook.ID)}] {
-			n.run.placed[n.hook.ID] = true
-			continue
+		if !placed.has(n.run.ID, string(n.hook.ID)) || n.ownedOtherwise(owners) {
+			refused = append(refused, n)
 		}
-		refused = append(refused, n)
 	}
-	return refused, nil
+	return placed, refused, nil
 }
 
 func addHook(p *sqlc.InsertHooksParams, n newHook) error {
@@ -127,35 +133,64 @@ func addHook(p *sqlc.InsertHooksParams, n newHook) error {
 	return nil
 }
 
-// reject notes why each hook was refused and returns the runs to decide again. A hook that lost against one of a run that
-// is itself decided again is left for the next round: its owner may not want the token any more.
-func (c *claim) reject(ctx context.Context, refused []newHook) ([]*claimedRun, error) {
+// reject notes why hooks were refused, and returns the runs to decide again. What it notes stays true whatever the next
+// round brings, because the owner of the token has committed it. A hook that lost against one of this transaction is
+// another matter: see leaveRivals.
+func (c *claim) reject(ctx context.Context, placed placedHooks, refused []newHook) ([]*claimedRun, error) {
 	owners, err := c.tokenOwners(ctx, refused)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(refused, func(a, b newHook) int { return a.run.Run.Key.Compare(b.run.Run.Key) })
-	var again []*claimedRun
-	deciding := map[int64]bool{}
+	deciding := map[*claimedRun]bool{}
 	for _, n := range refused {
-		owner, owned := owners[n.hook.Grant.Digest]
-		if owned && owner.Run != n.run.ID && deciding[owner.Run] {
-			continue
+		owner := n.owner(owners)
+		if owner == nil || owner.Run == n.run.ID || !placed.has(owner.Run, owner.HookID) {
+			deciding[n.run] = true
+			n.run.reject(n.hook.ID, owner)
 		}
-		if !deciding[n.run.ID] {
-			deciding[n.run.ID] = true
-			again = append(again, n.run)
+	}
+	c.leaveRivals(deciding)
+	var again []*claimedRun
+	for _, r := range c.runs {
+		switch {
+		case !deciding[r]:
+		case r.rounds >= hookRounds:
+			r.fail(history.BlockBudget, errHookRounds)
+		default:
+			r.rounds++
+			again = append(again, r)
 		}
-		n.run.reject(n.hook.ID, owner, owned)
 	}
 	return again, nil
 }
 
+// leaveRivals lets go of each run that wants a token which an earlier one in key order wants too, apart from those that
+// are decided again. It stays due: the next claim knows who has the token, while that one may yet lose it, or decide
+// otherwise.
+func (c *claim) leaveRivals(deciding map[*claimedRun]bool) {
+	byKey := slices.SortedFunc(slices.Values(c.runs), func(a, b *claimedRun) int { return a.Run.Key.Compare(b.Run.Key) })
+	wanted := map[history.TokenDigest]bool{}
+	for _, r := range byKey {
+		if r.dropped || deciding[r] {
+			continue
+		}
+		if slices.ContainsFunc(r.outcome.NewHooks, func(h history.Hook) bool { return wanted[h.Grant.Digest] }) {
+			r.dropped = true
+			c.left = append(c.left, r)
+			continue
+		}
+		for _, h := range r.outcome.NewHooks {
+			wanted[h.Grant.Digest] = true
+		}
+	}
+	c.runs = slices.DeleteFunc(c.runs, func(r *claimedRun) bool { return slices.Contains(c.left, r) })
+}
+
 // reject notes the refusal. A token without an owner means that the hook ID was the reason, and so does the same hook of
 // an earlier generation.
-func (r *claimedRun) reject(id spec.HookID, owner sqlc.TokenOwnersRow, owned bool) {
+func (r *claimedRun) reject(id spec.HookID, owner *sqlc.TokenOwnersRow) {
 	rejection := history.Rejection{Reason: history.RejectIDUsed}
-	if owned && (owner.Run != r.ID || owner.HookID != string(id)) {
+	if owner != nil && (owner.Run != r.ID || owner.HookID != string(id)) {
 		rejection.Reason = history.RejectTaken
 		if owner.Namespace == string(r.Run.Key.Namespace) {
 			rejection.OwnerRun = spec.RunID(owner.RunID)
@@ -167,27 +202,11 @@ func (r *claimedRun) reject(id spec.HookID, owner sqlc.TokenOwnersRow, owned boo
 	r.rejected[id] = rejection
 }
 
-func (c *claim) tokenOwners(ctx context.Context, refused []newHook) (map[history.TokenDigest]sqlc.TokenOwnersRow, error) {
-	var digests [][]byte
-	for _, n := range refused {
-		digests = append(digests, n.hook.Grant.Digest[:])
-	}
-	p := &pipeline{}
-	rows := queueRows[sqlc.TokenOwnersRow](p, sqlc.TokenOwners, sqlc.TokenOwnersParams{TokenDigests: digests})
-	if err := p.send(ctx, c.conn); err != nil {
-		return nil, err
-	}
-	owners := make(map[history.TokenDigest]sqlc.TokenOwnersRow, len(*rows))
-	for _, row := range *rows {
-		owners[history.TokenDigest(row.TokenDigest)] = row
-	}
-	return owners, nil
-}
-
-// decideAgain runs the turns of these runs once more, on fresh states, after what the first try inserted is taken back.
+// decideAgain runs the turns of these runs once more, on fresh states, after every hook that was inserted is taken back.
+// Only a rollback frees a token for those who wait for it: they would wait for a deleted row until the commit.
 func (c *claim) decideAgain(ctx context.Context, runs []*claimedRun) error {
 	p := &pipeline{}
-	takeBack(p, runs)
+	p.batch.Queue("rollback to savepoint hooks")
 	if err := c.foldCold(ctx, p, runs); err != nil {
 		return err
 	}
@@ -195,41 +214,4 @@ func (c *claim) decideAgain(ctx context.Context, runs []*claimedRun) error {
 		c.decide(r)
 	}
 	return nil
-}
-
-// giveUp drops the runs whose hooks are still refused.
-func (c *claim) giveUp(ctx context.Context) error {
-	var stuck []*claimedRun
-	for _, n := range c.newHooks() {
-		if !slices.Contains(stuck, n.run) {
-			stuck = append(stuck, n.run)
-		}
-	}
-	if len(stuck) == 0 {
-		return nil
-	}
-	p := &pipeline{}
-	takeBack(p, stuck)
-	for _, r := range stuck {
-		r.fail(history.BlockBudget, errHookRounds)
-	}
-	if p.batch.Len() == 0 {
-		return nil
-	}
-	return p.send(ctx, c.conn)
-}
-
-// takeBack removes the hooks that this transaction inserted for the runs.
-func takeBack(p *pipeline, runs []*claimedRun) {
-	var params sqlc.TakeBackHooksParams
-	for _, r := range runs {
-		for id := range r.placed {
-			params.Runs = append(params.Runs, r.ID)
-			params.HookIds = append(params.HookIds, string(id))
-		}
-		r.placed = nil
-	}
-	if len(params.Runs) > 0 {
-		p.exec(sqlc.TakeBackHooks, params)
-	}
 }

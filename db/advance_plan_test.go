@@ -56,13 +56,16 @@ func keyStatements(n, size int) map[string]struct {
 		"WakeBlocked": {sqlc.WakeBlocked, sqlc.WakeBlockedParams{
 			Workflows: workflows, Versions: versions, Page: wakePage,
 		}, `runs_blocked_code|runs_pkey`},
-		"EventsFrom":    {sqlc.EventsFrom, sqlc.EventsFromParams{Runs: runs, Seqs: seqs}, `events_pkey`},
-		"EventsBetween": {sqlc.EventsBetween, sqlc.EventsBetweenParams{Runs: runs, Firsts: seqs, Lasts: seqs}, `events_pkey`},
+		"StillBlocked": {sqlc.StillBlocked, sqlc.StillBlockedParams{
+			Workflows: workflows, Versions: versions, Page: wakePage,
+		}, `runs_blocked_code`},
+		"WakeBlockedRun": {sqlc.WakeBlockedRun, sqlc.WakeBlockedRunParams{Namespace: "default", RunID: "run-1"}, `runs_run_id`},
+		"EventsFrom":     {sqlc.EventsFrom, sqlc.EventsFromParams{Runs: runs, Seqs: seqs}, `events_pkey`},
+		"EventsBetween":  {sqlc.EventsBetween, sqlc.EventsBetweenParams{Runs: runs, Firsts: seqs, Lasts: seqs}, `events_pkey`},
 		"ConsumeSignals": {sqlc.ConsumeSignals, sqlc.ConsumeSignalsParams{
 			Runs: runs, SignalIds: ids, WaitIds: waits, Generations: generations,
 		}, `signals_pkey`},
 		"TokenOwners":   {sqlc.TokenOwners, sqlc.TokenOwnersParams{TokenDigests: digests}, `hooks_token|runs_pkey`},
-		"TakeBackHooks": {sqlc.TakeBackHooks, sqlc.TakeBackHooksParams{Runs: runs, HookIds: ids}, `hooks_pkey`},
 		"ReadHook":      {sqlc.ReadHook, sqlc.ReadHookParams{Namespace: "default", RunID: "run-9", HookID: "h1"}, `runs_run_id|hooks_pkey`},
 		"ResolveTokens": {sqlc.ResolveTokens, sqlc.ResolveTokensParams{TokenDigests: digests}, `hooks_token|runs_pkey`},
 		"ViewRun":       {sqlc.ViewRun, sqlc.ViewRunParams{Namespace: "default", RunID: "run-9"}, `runs_run_id|events_pkey`},

@@ -78,7 +78,7 @@ func TestCorruptHistoryFailsAlone(t *testing.T) {
 	for name, damage := range map[string]string{
 		"an event is gone":      hole,
 		"all events are gone":   `delete from events where run = (select id from runs where run_id = 'bad')`,
-		"the type is unknown":   `update events set type = 'run.sung' where seq = 1 and run = (select id from runs where run_id = 'bad')`,
+		"the type is another":   `update events set type = 'wait.timed_out', data = '{"wait_id":"w"}' where seq = 1 and run = (select id from runs where run_id = 'bad')`,
 		"the data is malformed": `update events set data = '7' where seq = 1 and run = (select id from runs where run_id = 'bad')`,
 		"the record is ahead":   `update runs set next_seq = 9 where run_id = 'bad'`,
 		"labels are no labels":  `update runs set labels = '[1]' where run_id = 'bad'`,

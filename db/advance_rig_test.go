@@ -140,25 +140,8 @@ func (r *acceptRig) folded(runs ...string) {
 	r.t.Helper()
 	r.consistent()
 	for _, id := range runs {
-		s, run, err := r.State(r.t.Context(), keyOf(id))
-		if err != nil {
-			r.t.Errorf("fold %s: %v", id, err)
-			continue
-		}
-		if s.Status() != run.Status || s.NextSeq() != run.NextSeq || s.FirstSeq() != run.FirstSeq || s.Unread() != run.Backlog {
-			r.t.Errorf("%s: row %s %d..%d backlog %d, fold %s %d..%d unread %d", id, run.Status, run.FirstSeq, run.NextSeq,
-				run.Backlog, s.Status(), s.FirstSeq(), s.NextSeq(), s.Unread())
-		}
-		for _, want := range s.HookRecords() {
-			got, err := r.Hook(r.t.Context(), keyOf(id), want.ID)
-			if err != nil {
-				r.t.Errorf("hook %s of %s: %v", want.ID, id, err)
-				continue
-			}
-			if got.Hook.State != want.State && got.Hook.State != history.StateExpired || got.ResolvedSeq != want.ResolvedSeq ||
-				got.Grant.Digest != want.Grant.Digest || !got.CreatedAt.Equal(want.CreatedAt) {
-				r.t.Errorf("hook %s of %s: row %+v, fold %+v", want.ID, id, got.Hook, want)
-			}
+		for _, d := range r.verified(VerifyQuery{Namespace: "default", Run: spec.RunID(id)}).Found {
+			r.t.Error(d)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package db
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/flowgate-go/flowgate/internal/history"
 )
 
 // statementLog notes the statements of a pool, with their arguments.
@@ -17,9 +21,13 @@ type statementLog struct {
 	mu    sync.Mutex
 	names []string
 	args  [][]any
+	trips int // pipelines that were sent
 }
 
 func (l *statementLog) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trips++
 	return ctx
 }
 
@@ -96,4 +104,50 @@ func TestStatementsOfAClaim(t *testing.T) {
 	}
 	step("begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "AppendEvents", "ConsumeSignals", "UpdateRuns", "commit")
 	step("begin", "SetTimeouts", "ClaimRuns", "rollback")
+}
+
+// Hooks of any number of runs take one round trip, whatever keys are loaded; two more when a token is taken. What others
+// may wait for is taken in order.
+func TestStatementsOfHooks(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	log := &statementLog{}
+	s := r.traced(log)
+	n := 0
+	step := func(code author, trips int, want ...string) {
+		t.Helper()
+		for range 10 {
+			n++
+			r.ok(r.startOf(fmt.Sprint("r", n)))
+		}
+		log.take()
+		log.trips = 0
+		if done, err := s.Advance(t.Context(), by(code)); err != nil || done.Committed != 10 {
+			t.Fatalf("%+v %v", done, err)
+		}
+		names, args := log.take()
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Error(diff)
+		}
+		for i, name := range names {
+			if name == "InsertHooks" && !slices.IsSortedFunc(args[i][6].([][]byte), bytes.Compare) ||
+				name == "LockTokens" && !slices.IsSorted(args[i][0].([]int32)) {
+				t.Errorf("%s does not go in the order in which all wait", name)
+			}
+		}
+		if log.trips != trips {
+			t.Errorf("%d round trips, want %d", log.trips, trips)
+		}
+	}
+	own := func(keys ...string) author {
+		return func(s *history.State) history.Decision {
+			return decide(hookUnder("h", string(s.Key().RunID), keys...))
+		}
+	}
+	step(own("k1"), 4, "begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "savepoint", "InsertHooks",
+		"AppendEvents", "UpdateRuns", "commit")
+	step(own("k2", "k1"), 4, "begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "savepoint", "LockTokens", "TokenOwners",
+		"InsertHooks", "AppendEvents", "UpdateRuns", "commit")
+	step(claims(hookUnder("h", "r1", "k1")), 6, "begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "savepoint", "InsertHooks",
+		"TokenOwners", "rollback", "EventsFrom", "AppendEvents", "UpdateRuns", "commit")
 }

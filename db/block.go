@@ -58,7 +58,8 @@ func writeBlocked(ctx context.Context, conn *pgx.Conn, id int64, out history.Out
 }
 
 // WakeBlocked makes the blocked runs of these codes due now, whatever their back-off: for a process that brings code that
-// may be mended. Errors: ErrUnavailable, *DatabaseError.
+// may be mended. It waits for runs that are locked, one after the other; one that somebody holds for longer than
+// Config.LockTimeout is left to its back-off. Errors: ErrUnavailable, *DatabaseError.
 func (s *Store) WakeBlocked(ctx context.Context, codes []Code) error {
 	if len(codes) == 0 {
 		return nil
@@ -67,10 +68,12 @@ func (s *Store) WakeBlocked(ctx context.Context, codes []Code) error {
 	page := sqlc.WakeBlockedParams{Workflows: workflows, Versions: versions, Page: wakePage}
 	for {
 		var woken *[]int64
+		var left *[]sqlc.StillBlockedRow
 		err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, func(ctx context.Context, conn *pgx.Conn) error {
 			p := &pipeline{}
 			p.begin(s.cfg.LockTimeout)
 			woken = queueValues[int64](p, sqlc.WakeBlocked, page)
+			left = queueRows[sqlc.StillBlockedRow](p, sqlc.StillBlocked, sqlc.StillBlockedParams(page))
 			p.commit()
 			return p.send(ctx, conn)
 		})
@@ -78,11 +81,25 @@ func (s *Store) WakeBlocked(ctx context.Context, codes []Code) error {
 		case err != nil:
 			return translate(err)
 		case len(*woken) < wakePage:
-			return nil
+			return s.wakeLocked(ctx, *left)
 		case ctx.Err() != nil:
 			return unavailable(ctx.Err())
 		}
 	}
+}
+
+// wakeLocked makes those due that were locked: by a message, or by a turn of a process with the old code.
+func (s *Store) wakeLocked(ctx context.Context, runs []sqlc.StillBlockedRow) error {
+	for _, run := range runs {
+		err := s.change(ctx, sqlc.WakeBlockedRun, sqlc.WakeBlockedRunParams(run))
+		if err != nil && !lockTimedOut(err) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return unavailable(ctx.Err())
+		}
+	}
+	return nil
 }
 
 // wakePage bounds the runs that WakeBlocked changes in one transaction.

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -91,17 +92,44 @@ func TestWakeBlocked(t *testing.T) {
 	if err := r.Block(t.Context(), keyOf("r1"), 2, history.BlockPanic, "x"); err != nil {
 		t.Fatal(err)
 	}
-	r.hold("r2") // is being worked on
-	if err := r.WakeBlocked(t.Context(), invoiceCode); err != nil {
+	release := r.hold("r2") // takes a message, or a turn of the old code
+	woken := make(chan error, 1)
+	go func() { woken <- r.WakeBlocked(context.Background(), invoiceCode) }()
+	r.until("it waits for the run", func() bool {
+		return len(woken) == 1 || value[int](r, `select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`) == 1
+	})
+	release()
+	if err := <-woken; err != nil {
 		t.Fatal(err)
 	}
 	if err := r.WakeBlocked(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	for id, due := range map[string]bool{"r0": true, "r1": false, "r2": false, "r3": false} {
+	for id, due := range map[string]bool{"r0": true, "r1": false, "r2": true, "r3": false} {
 		if got := value[bool](r, `select wake_at <= clock_timestamp() from runs where run_id = $1`, id); got != due {
 			t.Errorf("%s is due: %v", id, got)
 		}
+	}
+}
+
+// A run that somebody holds for long does not keep the others asleep, nor the process from its work.
+func TestWakeBlockedGivesUpARunThatIsHeld(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	for _, id := range []string{"a", "b", "c"} {
+		r.ok(r.startOf(id))
+		if err := r.Block(t.Context(), keyOf(id), 2, history.BlockPanic, "x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.sql(`update runs set wake_at = now() + interval '1 hour'`)
+	r.hold("a")
+	s := r.open(r.pool, func(c *Config) { c.LockTimeout = 20 * time.Millisecond })
+	if err := s.WakeBlocked(t.Context(), invoiceCode); err != nil {
+		t.Error(err)
+	}
+	if n := value[int](r, `select count(*) from runs where wake_at <= clock_timestamp()`); n != 2 {
+		t.Errorf("%d runs are due, want 2", n)
 	}
 }
 

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"github.com/jackc/pgx/v5"
@@ -12,7 +13,8 @@ import (
 
 // History reads a page of a run's events in order of seq, without a lock: those of one generation, 0 being the newest,
 // with seqs after the one given. limit is at most 1,000, default 50. A generation that the run never had is empty.
-// Errors: history.ErrRunNotFound, *history.DecodeError, ErrUnavailable, *DatabaseError.
+// Errors: history.ErrRunNotFound; *history.DecodeError; ErrUnavailable, also for events that a newer program wrote;
+// *DatabaseError.
 func (s *Store) History(ctx context.Context, run history.RunKey, generation int, after int64, limit int) ([]history.Event, error) {
 	if generation < 0 || generation > math.MaxInt32 {
 		return nil, s.known(ctx, run)
@@ -29,7 +31,10 @@ func (s *Store) History(ctx context.Context, run history.RunKey, generation int,
 	}
 	events := make([]history.Event, len(rows))
 	for i, row := range rows {
-		if events[i], err = eventOf(row); err != nil {
+		switch events[i], err = eventOf(row); {
+		case errors.Is(err, history.ErrNewerEvent):
+			return nil, unavailable(err) // not here: a process of that version shows it
+		case err != nil:
 			return nil, err
 		}
 	}

@@ -45,6 +45,21 @@ func (f *floors) of(codes []Code, now time.Time) []time.Time {
 	return from
 }
 
+// lookIn is how long after now the next look at everything is due; zero when a claim made now is one. What a floor hides
+// must not wait for the next poll on top.
+func (f *floors) lookIn(codes []Code, now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var soonest time.Duration
+	for _, code := range codes {
+		in := lookBack - now.Sub(f.byCode[code].looked)
+		if in > 0 && (soonest == 0 || in < soonest) {
+			soonest = in
+		}
+	}
+	return soonest
+}
+
 // raise notes what a claim of these codes did: what was claimed last of each, since when what it claimed and did not
 // advance is due, and whether it saw all that was due. askedAt is the time of the claim by the database's clock.
 func (f *floors) raise(codes []Code, askedAt time.Time, last, stillDue map[Code]time.Time, all bool) {

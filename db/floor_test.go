@@ -53,6 +53,33 @@ func TestLateDueTimeIsFound(t *testing.T) {
 	})
 }
 
+// A due time that became visible late waits for the next look at everything, and for no poll on top: a claim that does not
+// look says when that is.
+func TestLateDueTimeIsFoundWithinASecond(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	now := time.Now()
+	s := r.open(r.pool, func(c *Config) { c.Clock = func() time.Time { return now } })
+	claim := func(claimed int, lookIn time.Duration) {
+		t.Helper()
+		if done, err := s.Advance(t.Context(), by(approval)); err != nil || done.Claimed != claimed || done.LookIn != lookIn {
+			t.Errorf("%+v %v, want %d claimed and a look in %s", done, err, claimed, lookIn)
+		}
+	}
+	r.ok(r.startOf("a"))
+	r.ok(r.startOf("b"))
+	r.sql(`update runs set wake_at = null where run_id = 'a'`)
+	claim(1, 0)
+	now = now.Add(900 * time.Millisecond)
+	r.due("a", time.Hour)         // as a host's transaction leaves it that was open for long
+	r.ok(r.signal("b", "s", "1")) // a hint
+	claim(1, 100*time.Millisecond)
+	now = now.Add(100 * time.Millisecond)
+	claim(1, 0)
+	now = now.Add(lookBack)
+	claim(0, 0) // an idle process polls no more often for it
+}
+
 // The pages that a claim reads do not grow with the turns before it, though nothing vacuums.
 func TestClaimDoesNotWalkOverDeadEntries(t *testing.T) {
 	t.Parallel()

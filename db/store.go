@@ -40,6 +40,8 @@ type Config struct {
 	CacheStates int   // states kept between turns, 4,096
 	CacheBytes  int64 // size of the events those states are the fold of, 64 MiB
 
+	Clock func() time.Time // time.Now; this process's clock, which may be wrong. Its values keep the monotonic reading
+
 	Log     zerolog.Logger // silent
 	Process string         // the name of this process; its connections for hints show it as their application name
 }
@@ -56,6 +58,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Ended == nil {
 		c.Ended = func(history.RunKey) {}
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
 	}
 	c.Batch = positive(c.Batch, 256)
 	c.Lanes = positive(c.Lanes, 1)
@@ -83,6 +88,7 @@ type Store struct {
 	notify *notifier
 	states *stateCache
 	floors *floors
+	newer  *newerRuns
 	ended  chan struct{} // closed when Run has ended: nobody takes calls any more
 }
 
@@ -98,6 +104,7 @@ func Open(pool *pgxpool.Pool, cfg Config) *Store {
 		notify: newNotifier(pool, cfg.Process, cfg.Log),
 		states: newStateCache(cfg.CacheStates, cfg.CacheBytes),
 		floors: newFloors(),
+		newer:  newNewerRuns(),
 		ended:  make(chan struct{}),
 	}
 }

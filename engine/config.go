@@ -26,13 +26,17 @@ type Config struct {
 	// PublicURL is the base of links to hooks, http or https, with an optional path. Without it HookLink answers
 	// ErrNoPublicURL. It is never taken from a request.
 	PublicURL string
-	// Logger gets what no caller is told; the zero Logger discards it. It never sees a token or
-	// a payload.
+	// Logger gets what no caller is told; the zero Logger discards it. It never sees a token or a payload, but for what
+	// an error of workflow code repeats in development mode.
 	Logger zerolog.Logger
 	// Process names this process, uniquely among those on one database. The default is random.
 	Process string
 	// Random is the source of token nonces, IDs and jitter; it must be safe for concurrent use. Default crypto/rand.
 	Random io.Reader
+	// Clock is this process's clock, by which it ages what it caches and sleeps until the next due time; default time.Now.
+	// It may be wrong, but its values must keep the monotonic reading, as those of time.Now and its Add do. What is
+	// accepted or due, and in which order, the database's clock decides.
+	Clock func() time.Time
 	// NewID makes the IDs of runs that callers do not name. Default: UUIDv7 (RFC 9562).
 	NewID func() string
 	// Limits bound payloads and runs.
@@ -101,6 +105,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Random == nil {
 		c.Random = rand.Reader
+	}
+	if c.Clock == nil {
+		c.Clock = time.Now
 	}
 	if c.NewID == nil {
 		c.NewID = func() string { return newUUID(c.Random) }

@@ -36,6 +36,7 @@ type dispatcher struct {
 	nudges   <-chan struct{}
 	poll     time.Duration
 	random   io.Reader
+	clock    func() time.Time
 	log      zerolog.Logger
 
 	woken   bool          // blocked runs of these codes were made due
@@ -71,6 +72,7 @@ func (d *dispatcher) run(ctx context.Context) error {
 func (d *dispatcher) step(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
+	began := d.clock()
 	var wakeErr error // is no reason to keep the others waiting
 	if !d.woken {
 		wakeErr = d.store.WakeBlocked(ctx, stored(d.codes))
@@ -99,7 +101,7 @@ func (d *dispatcher) step(ctx context.Context) (time.Duration, error) {
 	if done.Full || c.again {
 		return 0, nil
 	}
-	return d.pause(done.NextDue), nil
+	return d.pause(done, d.clock().Sub(began)), nil
 }
 
 // join adds what the second of two claims did to the first.
@@ -131,11 +133,15 @@ func (d *dispatcher) claimable() []Code {
 	return codes
 }
 
-// pause is the time until something is due by the database's clock, at most that until the next poll.
-func (d *dispatcher) pause(due *time.Time) time.Duration {
-	pause := d.idle()
-	if due != nil {
-		pause = min(pause, max(due.Sub(time.Now().Add(d.ahead)), shortestWait))
+// pause is the time until something is due by the database's clock or may have been overlooked, at most that until the next
+// poll. Polls count from one claim to the next: a claim that waited for a lock does not put the next one off.
+func (d *dispatcher) pause(done db.Advanced, spent time.Duration) time.Duration {
+	pause := max(d.idle()-spent, shortestWait)
+	if due := done.NextDue; due != nil {
+		pause = min(pause, max(due.Sub(d.clock().Add(d.ahead)), shortestWait))
+	}
+	if done.LookIn > 0 {
+		pause = min(pause, max(done.LookIn-spent, shortestWait))
 	}
 	return pause
 }
@@ -167,12 +173,16 @@ func (d *dispatcher) recovered() {
 	}
 }
 
-// remark logs what operators should know of a turn.
+// remark logs what operators should know of a turn. An error that workflow code returned is told in its author's words,
+// which may repeat a payload: who may read the run reads them there, and a developer in the log of development mode.
 func (d *dispatcher) remark(before history.Run, out history.Outcome) {
 	if out.Blocked && len(out.Events) > 0 {
-		d.log.Warn().Str("namespace", string(before.Key.Namespace)).Str("run", string(before.Key.RunID)).
-			Str("workflow", before.Workflow).Str("cause", string(out.Run.BlockCause)).
-			Str("diagnosis", out.Run.BlockDiagnosis).Msg("run blocked")
+		line := d.log.Warn().Str("namespace", string(before.Key.Namespace)).Str("run", string(before.Key.RunID)).
+			Str("workflow", before.Workflow).Str("cause", string(out.Run.BlockCause))
+		if out.Run.BlockCause != history.BlockError || d.exec.dev {
+			line = line.Str("diagnosis", out.Run.BlockDiagnosis)
+		}
+		line.Msg("run blocked")
 	}
 	warn := d.exec.limits.WarnEvents
 	if before.HistoryLength() < warn && out.Run.HistoryLength() >= warn && !out.Ended {

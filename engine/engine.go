@@ -55,11 +55,12 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e.exec = newExecutor(cfg)
 	e.store = db.Open(cfg.Pool, db.Config{
 		Limits: e.limits, Authority: e.authorities.lookup, Process: cfg.Process, Log: cfg.Logger,
+		Clock: cfg.Clock,
 		Ready: e.ready,
 		Ended: func(key history.RunKey) { e.waiters.wake(key) },
 	})
-	e.versions = &versions{load: e.store.SpecVersion}
-	e.live = &liveCodes{load: e.store.LiveCodes}
+	e.versions = &versions{load: e.store.SpecVersion, clock: cfg.Clock}
+	e.live = &liveCodes{load: e.store.LiveCodes, clock: cfg.Clock}
 	e.waiters = newWaiters(e.store.EndedRuns, cfg.Logger)
 	if err := e.store.CheckKeys(ctx, keyChecks(cfg)); err != nil {
 		return nil, fmt.Errorf("check token keys: %w", err)
@@ -102,7 +103,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	if len(codes) > 0 {
 		d := &dispatcher{
 			store: e.store, exec: e.exec, registry: e.registry, codes: codes, nudges: e.nudges,
-			poll: e.cfg.PollInterval, random: e.cfg.Random, log: e.cfg.Logger,
+			poll: e.cfg.PollInterval, random: e.cfg.Random, clock: e.cfg.Clock, log: e.cfg.Logger,
 		}
 		said := make(chan struct{}) // others must not say of a run under way that nobody has its code
 		work.Go(func() error { return e.heartbeat(ctx, codes, said) })

@@ -164,7 +164,8 @@ const liveLife = time.Second
 
 // liveCodes caches which code live processes register.
 type liveCodes struct {
-	load func(context.Context) (map[db.Code]bool, error)
+	load  func(context.Context) (map[db.Code]bool, error)
+	clock func() time.Time
 
 	mu    sync.Mutex
 	known map[db.Code]bool
@@ -173,7 +174,7 @@ type liveCodes struct {
 
 func (l *liveCodes) codes(ctx context.Context) (map[db.Code]bool, error) {
 	l.mu.Lock()
-	known, fresh := l.known, time.Now().Before(l.till)
+	known, fresh := l.known, l.clock().Before(l.till)
 	l.mu.Unlock()
 	if fresh {
 		return known, nil
@@ -184,6 +185,6 @@ func (l *liveCodes) codes(ctx context.Context) (map[db.Code]bool, error) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known, l.till = known, time.Now().Add(liveLife)
+	l.known, l.till = known, l.clock().Add(liveLife)
 	return known, nil
 }

@@ -20,7 +20,8 @@ const maxVersions = 4096
 // versions caches which spec a (workflow, version) stands for; the version "" is the one registered last. Concurrent
 // look-ups of one entry share one query.
 type versions struct {
-	load func(ctx context.Context, workflow, version string) (db.SpecDocument, error)
+	load  func(ctx context.Context, workflow, version string) (db.SpecDocument, error)
+	clock func() time.Time
 
 	flight singleflight.Group
 	mu     sync.Mutex
@@ -65,7 +66,7 @@ func (v *versions) fetch(ctx context.Context, c Code, compiled *authorities) (ve
 		}
 		compiled.put(stored.Digest, a)
 	}
-	found := version{ref: stored.SpecRef, auth: a, till: time.Now().Add(versionLife)}
+	found := version{ref: stored.SpecRef, auth: a, till: v.clock().Add(versionLife)}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.known == nil || len(v.known) >= maxVersions {
@@ -79,5 +80,5 @@ func (v *versions) cached(c Code) (version, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	found, ok := v.known[c]
-	return found, ok && time.Now().Before(found.till)
+	return found, ok && v.clock().Before(found.till)
 }

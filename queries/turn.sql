@@ -4,7 +4,8 @@
 -- name: ClaimRuns :many
 -- Locks due runs of the given codes, oldest first, leaving out those that another transaction has locked. The code that
 -- waits longest is served first, and the outer LIMIT stops the scan, so that no row is locked in vain. floor is the due
--- time to begin at: what turned before has left dead entries in the index. Always answers with at least one row: with
+-- time to begin at: what turned before has left dead entries in the index. Runs that this process cannot read are left
+-- out as if they were none. Always answers with at least one row: with
 -- nothing claimed it says when something will be due. It tells which due run was left out, the one that waits longest:
 -- who holds it may let go of it without a hint.
 WITH code AS (
@@ -26,6 +27,7 @@ WITH code AS (
         SELECT r.* FROM runs AS r
         WHERE r.workflow = ready.workflow AND r.version = ready.version
             AND r.wake_at >= ready.floor AND r.wake_at <= statement_timestamp()
+            AND r.id <> ALL (coalesce(@unreadable::bigint[], '{}'))
         ORDER BY r.wake_at LIMIT @batch::bigint FOR UPDATE SKIP LOCKED
     ) AS due
     LIMIT @batch::bigint
@@ -45,7 +47,7 @@ WITH code AS (
         SELECT r.namespace, r.run_id, r.wake_at FROM runs AS r
         WHERE r.workflow = code.workflow AND r.version = code.version
             AND r.wake_at >= code.floor AND r.wake_at <= statement_timestamp()
-            AND r.id <> ALL (ARRAY(SELECT claimed.id FROM claimed))
+            AND r.id <> ALL (ARRAY(SELECT claimed.id FROM claimed)) AND r.id <> ALL (coalesce(@unreadable::bigint[], '{}'))
         ORDER BY r.wake_at LIMIT 1
     ) AS late
     WHERE (SELECT count(*) FROM claimed) < @batch::bigint
@@ -86,10 +88,16 @@ CROSS JOIN LATERAL (
     ORDER BY ev.seq
 ) AS e;
 
+-- name: LockTokens :exec
+-- For tokens that may stand under several digest keys: of two transactions that claim one of them, each under a key of its
+-- own, the later one waits here, because its buckets are those of the token under all keys. Waits in the order of the
+-- array. The first number keeps the buckets apart from advisory locks of others.
+SELECT pg_advisory_xact_lock(1718382455, l.bucket) FROM unnest(@buckets::integer[]) AS l (bucket);
+
 -- name: InsertHooks :many
 -- In the order of the arrays, which is that of the token digests: two transactions that want the same tokens wait for each
--- other in one order. A row whose token or ID is taken is left out of the answer. An array has no NULL: the zero time, 0
--- and '' stand for it.
+-- other in one order, provided that neither holds a token when it begins. A row whose token or ID is taken is left out of
+-- the answer. An array has no NULL: the zero time, 0 and '' stand for it.
 INSERT INTO hooks (run, namespace, hook_id, name, metadata, labels, token_digest, digest_key, mint_key, nonce, state,
     created_at, expires_at, resolved_at, resolved_seq, source, actor)
 SELECT u.run, u.namespace, u.hook_id, u.name, u.metadata, u.labels, u.token_digest, u.digest_key, nullif(u.mint_key, ''),
@@ -116,12 +124,6 @@ CROSS JOIN LATERAL (
 ) AS h
 JOIN runs AS r ON r.id = h.run;
 
--- name: TakeBackHooks :exec
--- Removes hooks that this transaction inserted for runs whose turn is decided again.
-DELETE FROM hooks AS h
-USING ROWS FROM (unnest(@runs::bigint[]), unnest(@hook_ids::text[])) AS u (run, hook_id)
-WHERE h.run = u.run AND h.hook_id = u.hook_id;
-
 -- name: ConsumeSignals :exec
 UPDATE signals AS s SET consumed_by = u.wait_id, consumed_generation = u.generation
 FROM ROWS FROM (
@@ -135,7 +137,7 @@ UPDATE runs AS r SET wake_at = clock_timestamp() + (@delay::float8) * interval '
 WHERE r.namespace = @namespace AND r.run_id = @run_id AND r.wake_at <= clock_timestamp();
 
 -- name: WakeBlocked :many
--- At most a page of them. A run that is locked now is being worked on, so it is left alone.
+-- At most a page of them. Runs that are locked are left to WakeBlockedRun, so that nobody waits for several.
 UPDATE runs AS r SET wake_at = clock_timestamp()
 WHERE r.id IN (
     SELECT b.id
@@ -145,3 +147,17 @@ WHERE r.id IN (
     LIMIT @page::bigint FOR UPDATE OF b SKIP LOCKED
 )
 RETURNING r.id;
+
+-- name: StillBlocked :many
+-- What the last page of WakeBlocked, in the same transaction, passed over.
+SELECT b.namespace, b.run_id
+FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (workflow, version)
+JOIN runs AS b ON b.workflow = c.workflow AND b.version = c.version
+WHERE b.status = 'blocked' AND b.wake_at > clock_timestamp()
+LIMIT @page::bigint;
+
+-- name: WakeBlockedRun :exec
+-- Waits for the run's lock, and looks at the run again then. To ask for the status would let the planner read the index of
+-- all blocked runs instead of the key.
+UPDATE runs AS r SET wake_at = clock_timestamp()
+WHERE r.namespace = @namespace AND r.run_id = @run_id AND r.block_cause IS NOT NULL AND r.wake_at > clock_timestamp();

@@ -1,6 +1,8 @@
 package history
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +32,22 @@ func TestTurn_blocks_what_makes_no_sense(t *testing.T) {
 		"a bad ID":              {decide(wait1("", "go")), BlockDecision, "must not be empty"},
 		"a bad signal name":     {decide(wait1("x", " go")), BlockDecision, "space"},
 		"two signals of one ID": {decide(wait1("x", "a"), wait1("x", "b")), BlockDecision, "one decision"},
-		"only a settled thing":  {decide(&WithdrawHook{ID: "h"}), BlockNoProgress, "branch on HookState"},
+		"two time-outs of a wait": {
+			decide(wait1For("x", "a", second), wait1For("x", "a", 2*second)), BlockDecision, `wait "x" has two time-outs`,
+		},
+		"a wait with and without end": {decide(wait1("x", "a"), wait1For("x", "a", second)), BlockDecision, "two time-outs"},
+		"two times of a timer":        {decide(timerIn("x", second), timerIn("x", 2*second)), BlockDecision, `timer "x" has two due times`},
+		"two times of a timer that is open": {
+			decide(timerIn("tm", time.Hour), timerIn("tm", second), wait1("w", "go")), BlockDecision, "two due times",
+		},
+		"two tokens of a hook":           {decide(hostHook("x", 1), hostHook("x", 2)), BlockDecision, `hook "x" has two tokens in one decision`},
+		"a token of the host and minted": {decide(hookNamed("x"), hostHook("x", 2)), BlockDecision, "two tokens"},
+		"two tokens, the first withdrawn": {
+			decide(hostHook("x", 1), &WithdrawHook{ID: "x"}, hostHook("x", 2)), BlockDecision, "two tokens",
+		},
+		"two names of a hook":    {decide(hookNamed("x"), &CreateHook{ID: "x", Name: "y"}), BlockDecision, `hook "x" has two names`},
+		"two expiries of a hook": {decide(hookFor("x", second), hookNamed("x")), BlockDecision, `hook "x" has two expiries`},
+		"only a settled thing":   {decide(&WithdrawHook{ID: "h"}), BlockNoProgress, "branch on HookState"},
 	} {
 		r := newRig(t, nil)
 		r.author = func(s *State) Decision {
@@ -105,6 +122,80 @@ func TestTurn_a_blocked_run_backs_off_says_it_once_and_goes_on_after_a_fix(t *te
 	r.turn()
 	equalStory(t, r, "run.started", "run.blocked decision", "signal.received 1", "run.unblocked",
 		"wait.opened paid", "wait.opened void", "wait.completed paid<1", "wait.withdrawn void", `run.completed "paid"`)
+}
+
+// Words that differ each time do not fill the history of a run that stays broken: the event says the cause, and the record
+// the newest diagnosis. Another cause is news.
+func TestTurn_a_diagnosis_that_varies_is_one_event(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, anyOf)
+	fail := func(cause BlockCause, words string) {
+		out := BlockedOutcome(r.run, cause, words, r.now, r.lim)
+		r.run = out.Run
+		r.append(out.Events)
+		r.now = *r.run.WakeAt
+	}
+	for i := range 50 {
+		fail(BlockError, fmt.Sprintf("dial at %s: refused %d", r.now, i))
+	}
+	if r.run.BlockAttempts != 50 || !strings.HasSuffix(r.run.BlockDiagnosis, "refused 49") {
+		t.Errorf("attempt %d: %q", r.run.BlockAttempts, r.run.BlockDiagnosis)
+	}
+	equalStory(t, r, "run.started", "run.blocked error")
+	fail(BlockPanic, "p")
+	fail(BlockPanic, "q")
+	fail(BlockError, "e")
+	equalStory(t, r, "run.started", "run.blocked error", "run.blocked panic", "run.blocked error")
+	if err := r.cold().Apply(Event{Generation: 1, Seq: 5, At: r.now, Data: &RunUnblocked{}}); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a run blocked for no progress lacks is news, and the deadline of what it has open is news. It does not wait for the
+// end of its back-off then, and it does not come back at once for what is due already.
+func TestTurn_a_run_blocked_for_no_progress_is_woken_by_its_own_deadlines(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(s *State) Decision {
+		switch {
+		case s.Hook("soon").State == StateExpired && s.Hook("late").State == StateExpired:
+			return decide(complete("done"))
+		case s.KnowsHook("soon"):
+			return decide(&WithdrawHook{ID: "none"}) // forgets to name what is open
+		}
+		return decide(hookFor("soon", 10*time.Second), hookFor("late", time.Hour), timerIn("t", 5*time.Second))
+	})
+	r.settle()
+	r.now = *r.run.WakeAt // of the timer
+	wakes := []time.Duration{}
+	for r.turn(); r.run.Status == Blocked; r.turn() {
+		if r.run.BlockCause != BlockNoProgress || len(wakes) > 100 {
+			t.Fatalf("%s: %s, woken at %v", r.run.BlockCause, r.run.BlockDiagnosis, wakes)
+		}
+		wakes = append(wakes, r.run.WakeAt.Sub(epoch))
+		r.now = *r.run.WakeAt
+	}
+	// Back-offs of 1, 2 and 4 s, of which the last is cut short by the hook; then they go on to its end.
+	want := []time.Duration{6 * time.Second, 8 * time.Second, 10 * time.Second, 18 * time.Second}
+	if !slices.Equal(wakes[:len(want)], want) || r.now.Sub(epoch) != time.Hour {
+		t.Errorf("woken at %v and done at %s", wakes, r.now.Sub(epoch))
+	}
+	if r.run.Status != Completed {
+		t.Error(r.run.Status)
+	}
+}
+
+// Nothing but its end shortens the back-off of a run that is broken.
+func TestTurn_a_deadline_does_not_shorten_the_back_off_of_a_broken_run(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(*State) Decision { return decide(hookFor("soon", 2*time.Second), timerIn("t", time.Second)) })
+	r.settle()
+	r.now, r.broken = r.now.Add(time.Second), true
+	for range 2 {
+		r.turn()
+	}
+	if got := r.run.WakeAt.Sub(r.now); got != 2*time.Second {
+		t.Errorf("due in %s", got)
+	}
 }
 
 func TestTurn_only_a_run_blocked_for_no_progress_is_woken_by_a_message(t *testing.T) {

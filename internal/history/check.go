@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/flowgate-go/flowgate/spec"
 )
@@ -34,9 +35,8 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 	if opened > t.lim.OpenWaits {
 		return BlockDecision, fmt.Sprintf("the decision names %d waits and timers; at most %d may be open", opened, t.lim.OpenWaits)
 	}
-	if more := t.moreHooks(d); more > 0 && len(t.state.active)+more > t.lim.OpenHooks {
-		return BlockDecision, fmt.Sprintf("the decision would leave %d hooks open; at most %d may be",
-			len(t.state.active)+more, t.lim.OpenHooks)
+	if more := t.moreHooks(d); more > 0 && t.state.bound+more > t.lim.OpenHooks {
+		return BlockDecision, t.tooManyHooks(more)
 	}
 	return "", ""
 }
@@ -67,11 +67,9 @@ func (t *Turn) checkCommand(c, prior Command) (BlockCause, string) {
 	case *OpenWait:
 		return t.checkWait(c, prior)
 	case *StartTimer:
-		if (c.In == nil) == (c.At == nil) {
-			return BlockDecision, fmt.Sprintf("timer %q needs either a duration or a time", id)
-		}
+		return checkTimer(c, prior)
 	case *CreateHook:
-		return t.checkHook(c)
+		return t.checkHook(c, prior)
 	case *WaitHook:
 		if _, created := prior.(*CreateHook); !created && t.state.hooks[c.ID] == nil {
 			return BlockDecision, fmt.Sprintf("the decision waits for hook %q, which was never created", id)
@@ -93,12 +91,37 @@ func (t *Turn) checkWait(c *OpenWait, prior Command) (BlockCause, string) {
 	if p, ok := prior.(*OpenWait); ok && p.Signal != c.Signal {
 		return BlockDecision, fmt.Sprintf("wait %q is for signals %q and %q in one decision", c.ID, p.Signal, c.Signal)
 	}
+	if p, ok := prior.(*OpenWait); ok && !sameTime(p.Timeout, c.Timeout, p.Until, c.Until) {
+		return BlockDecision, fmt.Sprintf("wait %q has two time-outs in one decision", c.ID)
+	}
 	return "", ""
 }
 
-func (t *Turn) checkHook(c *CreateHook) (BlockCause, string) {
+func checkTimer(c *StartTimer, prior Command) (BlockCause, string) {
+	if (c.In == nil) == (c.At == nil) {
+		return BlockDecision, fmt.Sprintf("timer %q needs either a duration or a time", c.ID)
+	}
+	if p, ok := prior.(*StartTimer); ok && !sameTime(p.In, c.In, p.At, c.At) {
+		return BlockDecision, fmt.Sprintf("timer %q has two due times in one decision", c.ID)
+	}
+	return "", ""
+}
+
+func sameTime(in1, in2 *time.Duration, at1, at2 *time.Time) bool {
+	if (in1 == nil) != (in2 == nil) || (at1 == nil) != (at2 == nil) {
+		return false
+	}
+	return (in1 == nil || *in1 == *in2) && (at1 == nil || at1.Equal(*at2))
+}
+
+func (t *Turn) checkHook(c *CreateHook, prior Command) (BlockCause, string) {
 	if c.In != nil && c.At != nil {
 		return BlockDecision, fmt.Sprintf("hook %q has both a time to live and an expiry time", c.ID)
+	}
+	if p, ok := prior.(*CreateHook); ok {
+		if what := p.contradicts(c); what != "" {
+			return BlockDecision, fmt.Sprintf("hook %q has two %s in one decision", c.ID, what)
+		}
 	}
 	h, known := t.state.hooks[c.ID]
 	if !known || h.rejected != nil {
@@ -109,6 +132,20 @@ func (t *Turn) checkHook(c *CreateHook) (BlockCause, string) {
 		return BlockNonDeterminism, fmt.Sprintf("hook %q has another token in the decision than in the history", c.ID)
 	}
 	return "", ""
+}
+
+// contradicts says in what two creations of one hook differ. The first one would count, so the other would be lost without
+// a word. Metadata may differ: it means nothing to the engine.
+func (c *CreateHook) contradicts(other *CreateHook) string {
+	switch {
+	case !slices.Equal(c.HostDigests, other.HostDigests):
+		return "tokens"
+	case c.name() != other.name():
+		return "names"
+	case !sameTime(c.In, other.In, c.At, other.At):
+		return "expiries"
+	}
+	return ""
 }
 
 // opens is 1 when the command names a wait or timer that is open afterwards because of it.
@@ -126,7 +163,7 @@ func (t *Turn) opens(c Command) int {
 	return 0
 }
 
-// moreHooks is how many more hooks are open once the decision stands: those it opens less those it withdraws.
+// moreHooks is how many more hooks count once the decision stands: those it opens less those it has done with.
 func (t *Turn) moreHooks(d Decision) int {
 	more := 0
 	created, withdrawn := map[spec.HookID]bool{}, map[spec.HookID]bool{}
@@ -138,11 +175,33 @@ func (t *Turn) moreHooks(d Decision) int {
 				more++
 			}
 		case *WithdrawHook:
-			if (created[c.ID] || t.state.active[c.ID] != nil) && !withdrawn[c.ID] {
+			if (created[c.ID] || t.frees(c.ID)) && !withdrawn[c.ID] {
 				withdrawn[c.ID] = true
 				more--
 			}
 		}
 	}
 	return more
+}
+
+// frees says that a hook which counts does not any more once it is withdrawn. One whose answer workflow code was not shown
+// yet counts until it was.
+func (t *Turn) frees(id spec.HookID) bool {
+	h, known := t.state.hooks[id]
+	return known && h.goesOver() && (h.record.State == StateActive || h.shown != StateActive)
+}
+
+func (t *Turn) tooManyHooks(more int) string {
+	ignored := 0
+	for _, h := range t.state.hooks {
+		if h.goesOver() && h.shown != StateActive {
+			ignored++
+		}
+	}
+	open := t.state.bound - ignored + more
+	if ignored == 0 {
+		return fmt.Sprintf("the decision would leave %d hooks open; at most %d may be", open, t.lim.OpenHooks)
+	}
+	return fmt.Sprintf("open hooks (%d) and hooks that settled and were never asked about (%d) may be at most %d together: ask "+
+		"about settled hooks (HookState, HookPayload, First) or dispose of them", open, ignored, t.lim.OpenHooks)
 }

@@ -127,16 +127,39 @@ func (t *Turn) createHook(c *CreateHook) {
 		t.call = true
 		return
 	}
-	name := c.Name
-	if name == "" {
-		name = string(c.ID)
+	if t.hasToken(c) {
+		t.emit(&HookRejected{HookID: c.ID, Reason: RejectTaken, OwnerRun: t.state.key.RunID})
+		t.call = true
+		return
 	}
 	t.created = append(t.created, c.ID)
 	deadline := t.deadline(c.In, c.At)
 	t.emit(&HookCreated{
-		HookID: c.ID, Name: name, Metadata: c.Metadata, Grant: c.Grant,
+		HookID: c.ID, Name: c.name(), Metadata: c.Metadata, Grant: c.Grant,
 		ExpiresAt: deadline, OpenedAt: t.openedAt(deadline),
 	})
+}
+
+// hasToken says whether another hook of the generation has the host-supplied token of a new one, under whatever digest
+// key; if not, the token is claimed. The door judges the tokens of other runs and of earlier generations.
+func (t *Turn) hasToken(c *CreateHook) bool {
+	if len(c.HostDigests) == 0 {
+		return false
+	}
+	if t.tokens == nil {
+		t.tokens, t.hostDigests = map[TokenDigest]bool{}, map[spec.HookID][]TokenDigest{}
+		for _, h := range t.state.hooks {
+			if h.rejected == nil {
+				t.tokens[h.record.Grant.Digest] = true
+			}
+		}
+	}
+	if slices.ContainsFunc(c.HostDigests, func(d TokenDigest) bool { return t.tokens[d] }) {
+		return true
+	}
+	t.tokens[c.Grant.Digest] = true
+	t.hostDigests[c.ID] = c.HostDigests
+	return false
 }
 
 // withdrawHook closes an open hook. One that was answered stays answered, also when workflow code has not seen it yet;
@@ -145,6 +168,9 @@ func (t *Turn) createHook(c *CreateHook) {
 func (t *Turn) withdrawHook(id spec.HookID) {
 	h, open := t.state.active[id]
 	if !open {
+		if h, settled := t.state.hooks[id]; settled && h.rejected == nil {
+			t.state.ask(h) // the code has done with it: it does not go over
+		}
 		return
 	}
 	t.markClosed(id)

@@ -63,7 +63,16 @@ type CreateHook struct {
 	HostDigests []TokenDigest
 }
 
-// WithdrawHook disposes of a hook. On a hook that is settled or was never created it changes nothing.
+// name is the declaration that the hook obeys.
+func (c *CreateHook) name() string {
+	if c.Name == "" {
+		return string(c.ID)
+	}
+	return c.Name
+}
+
+// WithdrawHook disposes of a hook. On a hook that is settled or was never created it changes nothing, but that the settled
+// one counts as asked about.
 type WithdrawHook struct {
 	ID spec.HookID
 }

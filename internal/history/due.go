@@ -69,10 +69,13 @@ func (d due) before(other due) bool {
 }
 
 // nextDue is the earliest deadline of anything open; nil when nothing has one.
-func (s *State) nextDue() *time.Time {
+func (s *State) nextDue() *time.Time { return s.dueAfter(time.Time{}) }
+
+// dueAfter is the earliest deadline after a time; the zero time is before all.
+func (s *State) dueAfter(t time.Time) *time.Time {
 	var next *time.Time
 	s.eachDeadline(func(deadline time.Time, _ due) {
-		if next == nil || deadline.Before(*next) {
+		if (t.IsZero() || deadline.After(t)) && (next == nil || deadline.Before(*next)) {
 			next = &deadline
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/flowgate-go/flowgate/internal/canon"
@@ -20,6 +21,7 @@ type Encoded struct {
 }
 
 // DecodeError says that stored content is not an event of this version of the program. It does not repeat the content.
+// Where another version may have written it, it matches ErrNewerEvent.
 type DecodeError struct {
 	Type string
 	Err  error
@@ -33,9 +35,15 @@ func (e *DecodeError) Error() string {
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
+// ErrNewerEvent says that an event is of a type, or has a field, which this program does not know: a newer one wrote it.
+// To fold the others would be to misread the run, so this program leaves the run to those that can read it.
+var ErrNewerEvent = errors.New("a newer program wrote it")
+
 var (
-	errUnknownType = errors.New("unknown type")
-	errNoPayload   = errors.New("payload is missing")
+	errUnknownType  = fmt.Errorf("the type is unknown: %w", ErrNewerEvent)
+	errUnknownField = fmt.Errorf("it has a field that is unknown: %w", ErrNewerEvent)
+	errNoPayload    = errors.New("payload is missing")
+	errMalformed    = errors.New("data is malformed")
 )
 
 // envelope is what any event may hold beside its data.
@@ -106,7 +114,8 @@ func encodeData(e Event) ([]byte, error) {
 	return append(append(head[:len(head)-1], ','), body[1:]...), nil
 }
 
-// Decode reads what Encode wrote. Any other content yields a *DecodeError, never a panic.
+// Decode reads what Encode wrote, whole: a field that it does not know is no less an error than a missing one, because
+// whoever wrote it meant something by it. Any other content yields a *DecodeError, never a panic.
 func Decode(generation int, seq int64, at time.Time, enc Encoded) (Event, error) {
 	refuse := func(err error) (Event, error) {
 		return Event{}, &DecodeError{Type: enc.Type, Err: err}
@@ -115,15 +124,13 @@ func Decode(generation int, seq int64, at time.Time, enc Encoded) (Event, error)
 	if !ok {
 		return refuse(errUnknownType)
 	}
-	data := create()
-	if err := json.Unmarshal(enc.Data, data); err != nil {
-		return refuse(errors.New("data is malformed"))
+	env, body, err := cutEnvelope(enc.Data)
+	if err != nil {
+		return refuse(errMalformed)
 	}
-	var env envelope
-	if bytes.Contains(enc.Data, []byte(`"taken"`)) || bytes.Contains(enc.Data, []byte(`"read"`)) {
-		if err := json.Unmarshal(enc.Data, &env); err != nil {
-			return refuse(errors.New("taken or read is malformed"))
-		}
+	data := create()
+	if err := readWhole(body, data); err != nil {
+		return refuse(err)
 	}
 	if c, ok := data.(carrier); ok {
 		if len(enc.Payload) == 0 {
@@ -132,6 +139,46 @@ func Decode(generation int, seq int64, at time.Time, enc Encoded) (Event, error)
 		c.setPayload(canon.Restore(enc.Payload, payloadDigest(data)))
 	}
 	return Event{Generation: generation, Seq: seq, At: at.UTC(), Taken: env.Taken, Read: env.Read, Data: data}, nil
+}
+
+// cutEnvelope reads the envelope, which stands before the data if there is one, and returns the data without it.
+func cutEnvelope(data []byte) (env envelope, body []byte, err error) {
+	if !bytes.HasPrefix(data, []byte(`{"taken":`)) && !bytes.HasPrefix(data, []byte(`{"read":`)) {
+		return env, data, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	_, err = d.Token() // the brace
+	end := d.InputOffset()
+	for err == nil && d.More() {
+		var key json.Token
+		if key, err = d.Token(); err != nil {
+			break
+		}
+		switch key {
+		case "taken":
+			err = d.Decode(&env.Taken)
+		case "read":
+			err = d.Decode(&env.Read)
+		default:
+			return env, append([]byte{'{'}, bytes.TrimLeft(data[end:], ", \t\r\n")...), nil
+		}
+		end = d.InputOffset()
+	}
+	return env, append([]byte{'{'}, data[end:]...), err
+}
+
+// readWhole decodes one JSON value and nothing behind it.
+func readWhole(body []byte, into Data) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	switch {
+	case err == nil && len(bytes.TrimSpace(body[d.InputOffset():])) == 0:
+		return nil
+	case err != nil && strings.HasPrefix(err.Error(), "json: unknown field "):
+		return errUnknownField
+	}
+	return errMalformed
 }
 
 func payloadDigest(data Data) canon.Digest {

@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -114,6 +115,68 @@ func TestEncode_golden(t *testing.T) {
 	}
 	golden(t, "stored.golden", stored.String())
 	golden(t, "public.golden", public.String())
+}
+
+// What was stored before is read as it is: whole, by this version too.
+func TestDecode_reads_the_golden_file(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join("testdata", "stored.golden"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	want := oneOfEach()
+	if len(lines) != 3*len(want) {
+		t.Fatalf("%d lines for %d events", len(lines), len(want))
+	}
+	for i, e := range want {
+		enc := Encoded{Type: lines[3*i], Data: []byte(lines[3*i+1][1:]), Payload: []byte(lines[3*i+2][1:])}
+		back, err := Decode(e.Generation, e.Seq, e.At, enc)
+		if err != nil {
+			t.Errorf("%s: %v", enc.Type, err)
+		} else if !reflect.DeepEqual(e, back) {
+			t.Errorf("%s reads as %+v, was %+v", enc.Type, back.Data, e.Data)
+		}
+	}
+}
+
+// An event is read whole or not at all: a program that skipped what it does not know would fold another run than the one
+// that was written.
+func TestDecode_refuses_what_a_newer_program_wrote(t *testing.T) {
+	t.Parallel()
+	const digest = "0100000000000000000000000000000000000000000000000000000000000000"
+	for name, tc := range map[string]struct {
+		kind, data string
+		newer      bool
+	}{
+		"an unknown type":              {"wait.sung", `{}`, true},
+		"an unknown field":             {"wait.opened", `{"wait_id":"w","signal":"s","quorum":2}`, true},
+		"before the others":            {"wait.opened", `{"quorum":2,"wait_id":"w","signal":"s"}`, true},
+		"in an event without content":  {"facts.taken", `{"quorum":2}`, true},
+		"behind what was taken":        {"facts.taken", `{"taken":[1],"quorum":2}`, true},
+		"between taken and read":       {"facts.taken", `{"taken":[1],"skipped":[2],"read":["h"]}`, true},
+		"in metadata":                  {"hook.created", `{"hook_id":"h","name":"h","metadata":{"urgency":"high"},"grant":{"token_digest":"` + digest + `","digest_key":"k"}}`, true},
+		"in a grant":                   {"hook.created", `{"hook_id":"h","name":"h","metadata":{},"grant":{"token_digest":"` + digest + `","digest_key":"k","scope":"x"}}`, true},
+		"known and spaced":             {"wait.opened", " {\n\t\"wait_id\": \"w\", \"signal\": \"s\" } ", false},
+		"known, taken and read":        {"facts.taken", `{"taken":[1, 2],"read":["h"]}`, false},
+		"known, taken before the rest": {"wait.timed_out", `{"taken":[1], "wait_id":"w"}`, false},
+	} {
+		_, err := Decode(1, 1, epoch, Encoded{Type: tc.kind, Data: []byte(tc.data)})
+		if got := errors.Is(err, ErrNewerEvent); got != tc.newer || !tc.newer && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, data := range map[string]string{
+		"no object": `7`, "two values": `{"wait_id":"w"} {}`, "cut off": `{"wait_id":"w"`, "another kind of value": `{"wait_id":1}`,
+		"nothing": ``, "taken is no list": `{"taken":1,"wait_id":"w"}`, "a comma too many": `{"taken":[1],,"wait_id":"w"}`,
+		"cut off within": `{"taken":[1`, "read twice over": `{"read":["h"]}}`,
+	} {
+		_, err := Decode(1, 1, epoch, Encoded{Type: "wait.timed_out", Data: []byte(data)})
+		var broken *DecodeError
+		if !errors.As(err, &broken) || errors.Is(err, ErrNewerEvent) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func golden(t *testing.T, name, got string) {

@@ -16,8 +16,11 @@ type Outcome struct {
 	Consumed    []Consumed // signals that a wait consumed
 	NewHooks    []Hook     // to insert, in the order opened; one that closed in the same turn has its last state
 	ClosedHooks []Hook     // to update
-	Blocked     bool       // the turn was given up; its state is of no further use
-	Ended       bool       // the run ended
+	// HostDigests are the digests under every loaded key of the tokens that the host supplied for new hooks. A token that
+	// stands under any of them is taken.
+	HostDigests map[spec.HookID][]TokenDigest
+	Blocked     bool // the turn was given up; its state is of no further use
+	Ended       bool // the run ended
 }
 
 // hookRecords are the records of the hooks a turn opened and closed.
@@ -49,12 +52,16 @@ func (t *Turn) Finish() Outcome {
 		t.recordRest()
 	}
 	if t.blocked != nil {
-		return BlockedOutcome(t.run, t.blocked.Cause, t.blocked.Diagnosis, t.now, t.lim)
+		out := BlockedOutcome(t.run, t.blocked.Cause, t.blocked.Diagnosis, t.now, t.lim)
+		if due := t.laterDue; out.Run.BlockCause == BlockNoProgress && due != nil && due.Before(*out.Run.WakeAt) {
+			out.Run.WakeAt = due // what a run lacks that has nothing to wait for: news
+		}
+		return out
 	}
 	hooks := t.hookRecords()
 	return Outcome{
 		Run: t.record(), Events: t.events, Consumed: t.consumed, NewHooks: hooks.created, ClosedHooks: hooks.closed,
-		Ended: t.state.status.Ended(),
+		HostDigests: t.hostDigests, Ended: t.state.status.Ended(),
 	}
 }
 
@@ -158,14 +165,15 @@ func (s *State) describe(id string) string {
 	return fmt.Sprintf("hook %q is %s; branch on HookState", id, h.shown)
 }
 
-// BlockedOutcome is the outcome of a run whose workflow code could not be called or could not go on. The event is
-// appended once per diagnosis; a retry that fails in the same way only moves the back-off, which doubles from 1 s up to 5
-// minutes by default.
+// BlockedOutcome is the outcome of a run whose workflow code could not be called or could not go on. The event is appended
+// when the run is blocked and when the cause is another one; a retry that fails for the same cause only moves the back-off,
+// which doubles from 1 s up to 5 minutes by default, and leaves the newest diagnosis in the record, so that words which
+// differ each time, by a date or an address, do not fill the history.
 func BlockedOutcome(run Run, cause BlockCause, diagnosis string, now time.Time, lim Limits) Outcome {
 	diagnosis = printable(diagnosis)
 	out := Outcome{Run: run, Blocked: true}
 	r := &out.Run
-	if r.Status != Blocked || r.BlockCause != cause || r.BlockDiagnosis != diagnosis {
+	if r.Status != Blocked || r.BlockCause != cause {
 		out.Events = []Event{{
 			Generation: r.Generation, Seq: r.NextSeq, At: now, Data: &RunBlocked{Cause: cause, Diagnosis: diagnosis},
 		}}

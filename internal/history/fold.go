@@ -78,6 +78,7 @@ func (s *State) Apply(e Event) error {
 	for _, id := range e.Read {
 		if h, ok := s.hooks[id]; ok {
 			h.read = true
+			s.count(h)
 		}
 	}
 	s.nextSeq, s.lastAt = e.Seq+1, e.At
@@ -176,6 +177,7 @@ func (s *State) applyContinued(e Event, d *RunContinued) string {
 func (s *State) carryHook(c CarriedHook) {
 	h := &hook{record: c.record(), openedAt: s.clock, shown: StateActive, payload: c.answer(), seq: s.firstSeq}
 	s.hooks[c.ID], s.kinds[string(c.ID)] = h, KindHook
+	s.count(h)
 	switch {
 	case c.State == StateActive:
 		s.active[c.ID] = h

@@ -45,6 +45,7 @@ func (s *State) createHook(e Event, d *HookCreated) {
 		h.openedAt = *d.OpenedAt
 	}
 	s.hooks[d.HookID], s.active[d.HookID] = h, h
+	s.count(h)
 	s.watch(d.ExpiresAt)
 }
 
@@ -97,6 +98,33 @@ func (s *State) closeHook(e Event, h *hook) string {
 func (s *State) show(h *hook, state HookState) {
 	h.shown = state
 	s.settle(string(h.record.ID))
+	s.count(h)
+}
+
+// ask notes that workflow code asked about a hook, or wants to have done with it.
+func (s *State) ask(h *hook) {
+	h.asked = true
+	s.count(h)
+}
+
+// goesOver says whether a roll-over would take the hook along: it is open as far as workflow code was shown, or it settled
+// by somebody else's doing and the code never asked about it.
+func (h *hook) goesOver() bool {
+	if h.rejected != nil || h.byCode {
+		return false
+	}
+	return h.shown == StateActive || !h.read && !h.asked
+}
+
+// count keeps the number of hooks that would go over, after one of them changed.
+func (s *State) count(h *hook) {
+	switch goes := h.goesOver(); {
+	case goes && !h.bound:
+		s.bound++
+	case !goes && h.bound:
+		s.bound--
+	}
+	h.bound = h.goesOver()
 }
 
 func (c CarriedHook) record() Hook {
@@ -119,14 +147,10 @@ func (c CarriedHook) answer() canon.Payload {
 func (s *State) carried() []CarriedHook {
 	var over []CarriedHook
 	for _, h := range s.hooks {
-		if h.rejected != nil || h.byCode {
+		if !h.goesOver() {
 			continue
 		}
-		taken := h.shown != StateActive
-		if taken && (h.read || h.asked) {
-			continue
-		}
-		r := h.record
+		r, taken := h.record, h.shown != StateActive
 		over = append(over, CarriedHook{
 			ID: r.ID, Name: r.Name, Metadata: r.Metadata, Grant: r.Grant, State: r.State, CreatedAt: r.CreatedAt,
 			ExpiresAt: r.ExpiresAt, SettledAt: r.ResolvedAt, Seq: r.ResolvedSeq, Taken: taken,

@@ -32,6 +32,15 @@ func rowsEqualEvents(t *rapid.T, r *rig) {
 			t.Fatalf("hook rows differ:\n%s", cmp.Diff(row, h))
 		}
 	}
+	bound := 0
+	for _, h := range s.hooks {
+		if h.goesOver() {
+			bound++
+		}
+	}
+	if over := s.carried(); s.bound != bound || len(over) != bound || bound > r.lim.OpenHooks {
+		t.Fatalf("%d hooks count, %d would go over, %d do; the limit is %d", s.bound, bound, len(over), r.lim.OpenHooks)
+	}
 	want := readAll(r)
 	if diff := cmp.Diff(want.hooks, r.hooks); diff != "" {
 		t.Fatalf("hook rows (-events +rows):\n%s", diff)
@@ -41,6 +50,10 @@ func rowsEqualEvents(t *rapid.T, r *rig) {
 	}
 	have := r.run
 	have.WakeAt, have.BlockAttempts, have.Backlog = nil, 0, 0
+	if (have.BlockDiagnosis == "") != (want.run.BlockDiagnosis == "") {
+		t.Fatalf("the row says %q, the event %q", have.BlockDiagnosis, want.run.BlockDiagnosis)
+	}
+	have.BlockDiagnosis = want.run.BlockDiagnosis // the row has the newest one
 	if diff := cmp.Diff(want.run, have); diff != "" {
 		t.Fatalf("run row (-events +row):\n%s", diff)
 	}

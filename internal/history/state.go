@@ -34,6 +34,7 @@ type State struct {
 	queue   []*wait               // open waits, oldest opening first
 	ticking []*timer              // open timers, oldest opening first
 	active  map[spec.HookID]*hook // open hooks
+	bound   int                   // hooks that would go over into the next generation; the limit of hooks is on these
 	quietTo time.Time             // nothing open ends at or before it; zero when that is not known
 	buffer  map[string][]*message // unread signals by name, in order of acceptance
 	unread  int
@@ -71,6 +72,7 @@ type hook struct {
 	read     bool // workflow code asked about the settled hook, in a committed turn
 	asked    bool // … in this one
 	byCode   bool // workflow code withdrew it, be it past its deadline
+	bound    bool // counted by State.bound
 	seq      int64
 }
 
@@ -122,7 +124,7 @@ func (s *State) reset() {
 	s.timers = map[string]*timer{}
 	s.hooks = map[spec.HookID]*hook{}
 	s.active = map[spec.HookID]*hook{}
-	s.queue, s.ticking, s.quietTo = nil, nil, time.Time{}
+	s.queue, s.ticking, s.quietTo, s.bound = nil, nil, time.Time{}, 0
 	s.settled = map[string]int{}
 	s.pending = nil
 	s.opened = false
@@ -149,8 +151,7 @@ func (s *State) take(seq int64) bool {
 	switch f.kind {
 	case factHook:
 		h := s.hooks[f.hook]
-		h.shown = h.record.State
-		s.settle(string(f.hook))
+		s.show(h, h.record.State)
 	case factCancel:
 		s.cancelShown = true
 	case factSignal: // it stays in the buffer until a wait takes it

@@ -76,7 +76,7 @@ func dump(s *State) map[string]string {
 	for _, tm := range s.ticking {
 		out["ticking"] += string(tm.id) + " "
 	}
-	out["active"] = fmt.Sprint(slices.Sorted(maps.Keys(s.active)))
+	out["active"] = fmt.Sprint(s.bound, slices.Sorted(maps.Keys(s.active)))
 	for name, line := range s.buffer {
 		for _, m := range line {
 			out["buffer "+name] += fmt.Sprint(m.seq, m.at, " ")

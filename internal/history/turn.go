@@ -21,14 +21,18 @@ type Turn struct {
 	lim      Limits
 	rejected map[spec.HookID]Rejection
 
-	events   []Event
-	taken    []int64 // shown since the last event
-	consumed []Consumed
-	created  []spec.HookID // hooks opened in this turn
-	closed   []spec.HookID // hooks closed in this turn that were open before it
-	named    []string      // IDs of the last decision
+	events      []Event
+	taken       []int64 // shown since the last event
+	consumed    []Consumed
+	created     []spec.HookID                 // hooks opened in this turn
+	closed      []spec.HookID                 // hooks closed in this turn that were open before it
+	tokens      map[TokenDigest]bool          // of the hooks of the generation; nil until a host-supplied token is claimed
+	hostDigests map[spec.HookID][]TokenDigest // of the host-supplied tokens claimed in this turn
+	named       []string                      // IDs of the last decision
 
 	remembered *hookRecords // taken before the generation was closed
+
+	laterDue *time.Time // when something that was open before this turn is due next, that is not due yet
 
 	calls   int
 	call    bool // workflow code has to be called, whatever settles
@@ -60,7 +64,7 @@ func NewTurn(s *State, run Run, now time.Time, lim Limits, rejected map[spec.Hoo
 	if s.status.Ended() || run.Status.Ended() {
 		return nil, ErrRunEnded
 	}
-	t := &Turn{state: s, run: run, now: now, lim: lim, rejected: rejected}
+	t := &Turn{state: s, run: run, now: now, lim: lim, rejected: rejected, laterDue: s.dueAfter(now)}
 	t.call = !s.opened
 	if s.status == Blocked {
 		t.emit(&RunUnblocked{})

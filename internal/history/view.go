@@ -85,7 +85,7 @@ func (s *State) Hook(id spec.HookID) HookView {
 		return HookView{Rejected: h.rejected}
 	}
 	if h.shown != StateActive {
-		h.asked = true
+		s.ask(h)
 	}
 	view := HookView{State: h.shown}
 	if h.shown == StateResumed {
@@ -121,7 +121,7 @@ func (s *State) First(ids ...string) string {
 			first, best = id, at
 		}
 		if h, ok := s.hooks[spec.HookID(id)]; ok && h.rejected == nil && h.shown != StateActive {
-			h.asked = true
+			s.ask(h)
 		}
 	}
 	return first

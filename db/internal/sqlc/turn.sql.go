@@ -97,9 +97,10 @@ WITH code AS (
         SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r
         WHERE r.workflow = ready.workflow AND r.version = ready.version
             AND r.wake_at >= ready.floor AND r.wake_at <= statement_timestamp()
-        ORDER BY r.wake_at LIMIT $4::bigint FOR UPDATE SKIP LOCKED
+            AND r.id <> ALL (coalesce($4::bigint[], '{}'))
+        ORDER BY r.wake_at LIMIT $5::bigint FOR UPDATE SKIP LOCKED
     ) AS due
-    LIMIT $4::bigint
+    LIMIT $5::bigint
 ), next AS (
     SELECT soon.wake_at
     FROM code
@@ -116,10 +117,10 @@ WITH code AS (
         SELECT r.namespace, r.run_id, r.wake_at FROM runs AS r
         WHERE r.workflow = code.workflow AND r.version = code.version
             AND r.wake_at >= code.floor AND r.wake_at <= statement_timestamp()
-            AND r.id <> ALL (ARRAY(SELECT claimed.id FROM claimed))
+            AND r.id <> ALL (ARRAY(SELECT claimed.id FROM claimed)) AND r.id <> ALL (coalesce($4::bigint[], '{}'))
         ORDER BY r.wake_at LIMIT 1
     ) AS late
-    WHERE (SELECT count(*) FROM claimed) < $4::bigint
+    WHERE (SELECT count(*) FROM claimed) < $5::bigint
     ORDER BY late.wake_at LIMIT 1
 )
 SELECT statement_timestamp()::timestamptz AS asked_at, next.wake_at AS next_due, skipped.namespace AS skipped_namespace,
@@ -131,10 +132,11 @@ LEFT JOIN claimed ON true
 `
 
 type ClaimRunsParams struct {
-	Workflows []string
-	Versions  []string
-	Floors    []time.Time
-	Batch     int64
+	Workflows  []string
+	Versions   []string
+	Floors     []time.Time
+	Unreadable []int64
+	Batch      int64
 }
 
 type ClaimRunsRow struct {
@@ -170,7 +172,8 @@ type ClaimRunsRow struct {
 // Arrays are parallel. A LATERAL sub-select with an ORDER BY stays a look-up by key for each element, at any table size.
 // Locks due runs of the given codes, oldest first, leaving out those that another transaction has locked. The code that
 // waits longest is served first, and the outer LIMIT stops the scan, so that no row is locked in vain. floor is the due
-// time to begin at: what turned before has left dead entries in the index. Always answers with at least one row: with
+// time to begin at: what turned before has left dead entries in the index. Runs that this process cannot read are left
+// out as if they were none. Always answers with at least one row: with
 // nothing claimed it says when something will be due. It tells which due run was left out, the one that waits longest:
 // who holds it may let go of it without a hint.
 func (q *Queries) ClaimRuns(ctx context.Context, db DBTX, arg ClaimRunsParams) ([]ClaimRunsRow, error) {
@@ -178,6 +181,7 @@ func (q *Queries) ClaimRuns(ctx context.Context, db DBTX, arg ClaimRunsParams) (
 		arg.Workflows,
 		arg.Versions,
 		arg.Floors,
+		arg.Unreadable,
 		arg.Batch,
 	)
 	if err != nil {
@@ -382,8 +386,8 @@ type InsertHooksRow struct {
 }
 
 // In the order of the arrays, which is that of the token digests: two transactions that want the same tokens wait for each
-// other in one order. A row whose token or ID is taken is left out of the answer. An array has no NULL: the zero time, 0
-// and ” stand for it.
+// other in one order, provided that neither holds a token when it begins. A row whose token or ID is taken is left out of
+// the answer. An array has no NULL: the zero time, 0 and ” stand for it.
 func (q *Queries) InsertHooks(ctx context.Context, db DBTX, arg InsertHooksParams) ([]InsertHooksRow, error) {
 	rows, err := db.Query(ctx, InsertHooks,
 		arg.Runs,
@@ -422,6 +426,22 @@ func (q *Queries) InsertHooks(ctx context.Context, db DBTX, arg InsertHooksParam
 	return items, nil
 }
 
+const LockTokens = `-- name: LockTokens :exec
+SELECT pg_advisory_xact_lock(1718382455, l.bucket) FROM unnest($1::integer[]) AS l (bucket)
+`
+
+type LockTokensParams struct {
+	Buckets []int32
+}
+
+// For tokens that may stand under several digest keys: of two transactions that claim one of them, each under a key of its
+// own, the later one waits here, because its buckets are those of the token under all keys. Waits in the order of the
+// array. The first number keeps the buckets apart from advisory locks of others.
+func (q *Queries) LockTokens(ctx context.Context, db DBTX, arg LockTokensParams) error {
+	_, err := db.Exec(ctx, LockTokens, arg.Buckets)
+	return err
+}
+
 const PostponeRun = `-- name: PostponeRun :exec
 UPDATE runs AS r SET wake_at = clock_timestamp() + ($1::float8) * interval '1 second'
 WHERE r.namespace = $2 AND r.run_id = $3 AND r.wake_at <= clock_timestamp()
@@ -439,21 +459,44 @@ func (q *Queries) PostponeRun(ctx context.Context, db DBTX, arg PostponeRunParam
 	return err
 }
 
-const TakeBackHooks = `-- name: TakeBackHooks :exec
-DELETE FROM hooks AS h
-USING ROWS FROM (unnest($1::bigint[]), unnest($2::text[])) AS u (run, hook_id)
-WHERE h.run = u.run AND h.hook_id = u.hook_id
+const StillBlocked = `-- name: StillBlocked :many
+SELECT b.namespace, b.run_id
+FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS c (workflow, version)
+JOIN runs AS b ON b.workflow = c.workflow AND b.version = c.version
+WHERE b.status = 'blocked' AND b.wake_at > clock_timestamp()
+LIMIT $3::bigint
 `
 
-type TakeBackHooksParams struct {
-	Runs    []int64
-	HookIds []string
+type StillBlockedParams struct {
+	Workflows []string
+	Versions  []string
+	Page      int64
 }
 
-// Removes hooks that this transaction inserted for runs whose turn is decided again.
-func (q *Queries) TakeBackHooks(ctx context.Context, db DBTX, arg TakeBackHooksParams) error {
-	_, err := db.Exec(ctx, TakeBackHooks, arg.Runs, arg.HookIds)
-	return err
+type StillBlockedRow struct {
+	Namespace string
+	RunID     string
+}
+
+// What the last page of WakeBlocked, in the same transaction, passed over.
+func (q *Queries) StillBlocked(ctx context.Context, db DBTX, arg StillBlockedParams) ([]StillBlockedRow, error) {
+	rows, err := db.Query(ctx, StillBlocked, arg.Workflows, arg.Versions, arg.Page)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []StillBlockedRow{}
+	for rows.Next() {
+		var i StillBlockedRow
+		if err := rows.Scan(&i.Namespace, &i.RunID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const TokenOwners = `-- name: TokenOwners :many
@@ -522,7 +565,7 @@ type WakeBlockedParams struct {
 	Page      int64
 }
 
-// At most a page of them. A run that is locked now is being worked on, so it is left alone.
+// At most a page of them. Runs that are locked are left to WakeBlockedRun, so that nobody waits for several.
 func (q *Queries) WakeBlocked(ctx context.Context, db DBTX, arg WakeBlockedParams) ([]int64, error) {
 	rows, err := db.Query(ctx, WakeBlocked, arg.Workflows, arg.Versions, arg.Page)
 	if err != nil {
@@ -541,4 +584,21 @@ func (q *Queries) WakeBlocked(ctx context.Context, db DBTX, arg WakeBlockedParam
 		return nil, err
 	}
 	return items, nil
+}
+
+const WakeBlockedRun = `-- name: WakeBlockedRun :exec
+UPDATE runs AS r SET wake_at = clock_timestamp()
+WHERE r.namespace = $1 AND r.run_id = $2 AND r.block_cause IS NOT NULL AND r.wake_at > clock_timestamp()
+`
+
+type WakeBlockedRunParams struct {
+	Namespace string
+	RunID     string
+}
+
+// Waits for the run's lock, and looks at the run again then. To ask for the status would let the planner read the index of
+// all blocked runs instead of the key.
+func (q *Queries) WakeBlockedRun(ctx context.Context, db DBTX, arg WakeBlockedRunParams) error {
+	_, err := db.Exec(ctx, WakeBlockedRun, arg.Namespace, arg.RunID)
+	return err
 }

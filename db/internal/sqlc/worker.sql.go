@@ -28,6 +28,7 @@ const Heartbeat = `-- name: Heartbeat :exec
 INSERT INTO workers (process, workflow, version, seen_at)
 SELECT $1::text, c.workflow, c.version, clock_timestamp()
 FROM ROWS FROM (unnest($2::text[]), unnest($3::text[])) AS c (workflow, version)
+ORDER BY c.workflow COLLATE "C", c.version COLLATE "C"
 ON CONFLICT (process, workflow, version) DO UPDATE SET seen_at = excluded.seen_at
 `
 
@@ -37,19 +38,26 @@ type HeartbeatParams struct {
 	Versions  []string
 }
 
+// In order, so that two processes that were given one name by mistake do not wait for each other crosswise.
 func (q *Queries) Heartbeat(ctx context.Context, db DBTX, arg HeartbeatParams) error {
 	_, err := db.Exec(ctx, Heartbeat, arg.Process, arg.Workflows, arg.Versions)
 	return err
 }
 
 const Leave = `-- name: Leave :exec
-DELETE FROM workers AS w WHERE w.process = $1
+DELETE FROM workers AS w USING (
+    SELECT own.process, own.workflow, own.version FROM workers AS own
+    WHERE own.process = $1
+    ORDER BY own.workflow, own.version FOR UPDATE
+) AS mine
+WHERE w.process = mine.process AND w.workflow = mine.workflow AND w.version = mine.version
 `
 
 type LeaveParams struct {
 	Process string
 }
 
+// Locks in the order of Heartbeat.
 func (q *Queries) Leave(ctx context.Context, db DBTX, arg LeaveParams) error {
 	_, err := db.Exec(ctx, Leave, arg.Process)
 	return err

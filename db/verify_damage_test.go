@@ -1,0 +1,241 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// damage is one change behind the back of the door, and the differences it makes.
+type damage struct {
+	table, column string
+	where         string // the row, in words of SQL
+	to            string // an expression for the column
+	want          []string
+}
+
+// projections are the columns that verifying compares: each must be damaged below.
+var notCompared = map[string]bool{
+	// Names and numbers of the row itself.
+	"runs.id": true, "runs.namespace": true, "runs.run_id": true, "hooks.id": true,
+	// No projections of events.
+	"runs.block_attempts": true, "runs.block_diagnosis": true,
+}
+
+const (
+	ofEventful = `(select id from runs where run_id = 'eventful')`
+	ofParked   = `(select id from runs where run_id = 'parked')`
+)
+
+func ofRun(id string) string { return fmt.Sprintf("run_id = '%s'", id) }
+
+func signalOf(id string) string { return "run = " + ofEventful + " and signal_id = '" + id + "'" }
+
+func hookOf(id string) string { return "run = " + ofEventful + " and hook_id = '" + id + "'" }
+
+func eventOfType(kind string) string {
+	return "run = " + ofEventful + " and seq = (select min(seq) from events where run = " + ofEventful + " and type = '" + kind + "')"
+}
+
+func runDamages() []damage {
+	return []damage{
+		{"runs", "workflow", ofRun("eventful"), `'x'`, []string{`workflow: events say "invoice", the row says "x"`}},
+		{"runs", "version", ofRun("eventful"), `'x'`, []string{`version: events say "1", the row says "x"`}},
+		{"runs", "spec_digest", ofRun("eventful"), `sha256('x')`, []string{`spec_digest: differs`}},
+		{"runs", "spec_digest", ofRun("eventful"), `'x'`, []string{`run: the row cannot be read`}},
+		{"runs", "input_digest", ofRun("eventful"), `sha256('x')`, []string{`input_digest: differs`}},
+		{"runs", "labels", ofRun("eventful"), `'{}'`, []string{`labels: differs`}},
+		{"runs", "labels", ofRun("eventful"), `'[]'`, []string{`run: the row cannot be read`}},
+		{"runs", "status", ofRun("eventful"), `'failed'`, []string{`status: events say "completed", the row says "failed"`}},
+		{"runs", "status", ofRun("blocked"), `'running'`, []string{`status: events say "blocked", the row says "running"`}},
+		{"runs", "generation", ofRun("eventful"), `1`, []string{`generation: events say "2", the row says "1"`}},
+		{"runs", "first_seq", ofRun("eventful"), `1`, []string{`first_seq: events say "`}},
+		{"runs", "next_seq", ofRun("eventful"), `next_seq + 1`, []string{`next_seq: events say "`}},
+		{"runs", "backlog", ofRun("eventful"), `0`, []string{`backlog: events say "1", the row says "0"`}},
+		{"runs", "backlog", ofRun("done"), `1`, []string{`backlog: events say "0", the row says "1"`}},
+		{"runs", "cancel_requested_at", ofRun("cancelled"), `null`, []string{`cancel_requested_at: events say "`}},
+		{"runs", "cancel_requested_at", ofRun("wish"), `now() + '1 hour'`, []string{`cancel_requested_at: events say "`}},
+		{"runs", "cancel_requested_at", ofRun("done"), `now()`, []string{`cancel_requested_at: events say nothing, the row says "`}},
+		{"runs", "block_cause", ofRun("blocked"), `'panic'`, []string{`block_cause: events say "decision", the row says "panic"`}},
+		{"runs", "block_cause", ofRun("blocked"), `null`, []string{`block_cause: events say "decision", the row says nothing`}},
+		{"runs", "block_cause", ofRun("done"), `'panic'`, []string{`block_cause: events say nothing, the row says "panic"`}},
+		{"runs", "wake_at", ofRun("blocked"), `null`, []string{`wake_at: is missing: a blocked run`}},
+		{"runs", "wake_at", ofRun("fresh"), `null`, []string{`wake_at: is missing: a turn is due`}},
+		{"runs", "wake_at", ofRun("pending"), `null`, []string{`wake_at: is missing: a turn is due`}},
+		{"runs", "wake_at", ofRun("wish"), `null`, []string{`wake_at: is missing: a turn is due`}},
+		{"runs", "wake_at", ofRun("pending"), `now() + '1 hour'`, []string{`wake_at: is far ahead`}},
+		{"runs", "wake_at", ofRun("asleep"), `null`, []string{`wake_at: events say "`}},
+		{"runs", "wake_at", ofRun("asleep"), `wake_at + '1 microsecond'`, []string{`wake_at: events say "`}},
+		{"runs", "wake_at", ofRun("parked"), `now()`, []string{`wake_at: events say nothing, the row says "`}},
+		{"runs", "wake_at", ofRun("done"), `now()`, []string{`wake_at: events say nothing, the row says "`}},
+		{"runs", "started_at", ofRun("eventful"), `started_at - interval '1 microsecond'`, []string{`started_at: events say "`}},
+		{"runs", "updated_at", ofRun("eventful"), `started_at`, []string{`updated_at: events say "`}},
+		{"runs", "updated_at", ofRun("eventful"), `'infinity'`, []string{`run: the row cannot be read`}},
+		{"runs", "closed_at", ofRun("eventful"), `null`, []string{`closed_at: events say "`}},
+		{"runs", "closed_at", ofRun("parked"), `now()`, []string{`closed_at: events say nothing, the row says "`}},
+	}
+}
+
+func signalDamages() []damage {
+	return []damage{
+		{"signals", "run", signalOf("s1"), ofParked, []string{`"eventful" of "default": signal "s1": the row is missing`, `"parked" of "default": signal "s1": no event made this row`}},
+		{"signals", "signal_id", signalOf("s1"), `'x'`, []string{`signal "x": no event made this row`, `signal "s1": the row is missing`}},
+		{"signals", "name", signalOf("s1"), `'x'`, []string{`signal "s1": name: events say "approved", the row says "x"`}},
+		{"signals", "digest", signalOf("s1"), `sha256('x')`, []string{`signal "s1": digest: differs`}},
+		{"signals", "digest", signalOf("s1"), `'x'`, []string{`signal "s1": the row cannot be read`}},
+		{"signals", "seq", signalOf("s1"), `seq + 1`, []string{`signal "s1": seq: events say "`}},
+		{"signals", "received_at", signalOf("s1"), `received_at + interval '1 microsecond'`, []string{`signal "s1": received_at: events say "`}},
+		{"signals", "received_at", signalOf("s1"), `'-infinity'`, []string{`signal "s1": the row cannot be read`}},
+		{"signals", "source", signalOf("s1"), `'x'`, []string{`signal "s1": source: events say "test", the row says "x"`}},
+		{"signals", "actor", signalOf("s1"), `''`, []string{`signal "s1": actor: events say "ada", the row says nothing`}},
+		{"signals", "consumed_by", signalOf("s1"), `'x'`, []string{`signal "s1": consumed_by: events say "go", the row says "x"`}},
+		{"signals", "consumed_generation", signalOf("s2"), `1`, []string{`signal "s2": consumed_generation: events say "2", the row says "1"`}},
+	}
+}
+
+func hookDamages() []damage {
+	return []damage{
+		{"hooks", "run", hookOf("minted"), ofParked, []string{`"eventful" of "default": hook "minted": the row is missing`, `"parked" of "default": hook "minted": no event made this row`}},
+		{"hooks", "namespace", hookOf("minted"), `'other'`, []string{`hook "minted": namespace: events say "default", the row says "other"`}},
+		{"hooks", "hook_id", hookOf("minted"), `'x'`, []string{`hook "x": no event made this row`, `hook "minted": the row is missing`}},
+		{"hooks", "name", hookOf("minted"), `'x'`, []string{`hook "minted": name: events say "approval", the row says "x"`}},
+		{"hooks", "metadata", hookOf("minted"), `metadata || '{"subject": "y"}'`, []string{`hook "minted": metadata: differs`}},
+		{"hooks", "metadata", hookOf("minted"), `metadata || '{"kind": "y"}'`, []string{`hook "minted": metadata: differs`}},
+		{"hooks", "metadata", hookOf("minted"), `metadata || '{"data": {"amount": 12}}'`, []string{`hook "minted": metadata: differs`}},
+		{"hooks", "metadata", hookOf("minted"), `metadata || '{"route": {"method": "POST", "path": "/{token}"}}'`, []string{`hook "minted": metadata: differs`}},
+		{"hooks", "metadata", hookOf("minted"), `metadata - 'labels'`, []string{`hook "minted": metadata: differs`}},
+		{"hooks", "metadata", hookOf("minted"), `'7'`, []string{`hook "minted": the row cannot be read`}},
+		{"hooks", "labels", hookOf("minted"), `'{}'`, []string{`hook "minted": labels: differs`}},
+		{"hooks", "token_digest", hookOf("minted"), `sha256('x')`, []string{`hook "minted": token_digest: differs`}},
+		{"hooks", "token_digest", hookOf("minted"), `'x'`, []string{`hook "minted": token_digest: differs`}},
+		{"hooks", "token_digest", hookOf("minted"), `token_digest || 'x'`, []string{`hook "minted": the row cannot be read`}},
+		{"hooks", "digest_key", hookOf("minted"), `'k2'`, []string{`hook "minted": digest_key: events say "k1", the row says "k2"`}},
+		{"hooks", "mint_key", hookOf("minted"), `null`, []string{`hook "minted": mint_key: events say "m1", the row says nothing`}},
+		{"hooks", "mint_key", hookOf("asked"), `'m1'`, []string{`hook "asked": mint_key: events say nothing, the row says "m1"`}},
+		{"hooks", "nonce", hookOf("minted"), `'x'`, []string{`hook "minted": nonce: differs`}},
+		{"hooks", "state", hookOf("minted"), `'disposed'`, []string{`hook "minted": state: events say "resumed", the row says "disposed"`}},
+		{"hooks", "payload_digest", hookOf("minted"), `sha256('x')`, []string{`hook "minted": payload_digest: differs`}},
+		{"hooks", "payload_digest", hookOf("minted"), `null`, []string{`hook "minted": payload_digest: differs`}},
+		{"hooks", "payload_digest", hookOf("minted"), `'x'`, []string{`hook "minted": the row cannot be read`}},
+		{"hooks", "created_at", hookOf("minted"), `created_at - interval '1 microsecond'`, []string{`hook "minted": created_at: events say "`}},
+		{"hooks", "expires_at", hookOf("minted"), `null`, []string{`hook "minted": expires_at: events say "`}},
+		{"hooks", "expires_at", hookOf("asked"), `now()`, []string{`hook "asked": expires_at: events say nothing, the row says "`}},
+		{"hooks", "resolved_at", hookOf("minted"), `created_at`, []string{`hook "minted": resolved_at: events say "`}},
+		{"hooks", "resolved_seq", hookOf("minted"), `1`, []string{`hook "minted": resolved_seq: events say "`}},
+		{"hooks", "resolved_seq", hookOf("late"), `null`, []string{`hook "late": resolved_seq: events say "`}},
+		{"hooks", "source", hookOf("disposable"), `''`, []string{`hook "disposable": source: events say "test", the row says nothing`}},
+		{"hooks", "actor", hookOf("disposable"), `'x'`, []string{`hook "disposable": actor: events say "eve", the row says "x"`}},
+	}
+}
+
+func eventDamages() []damage {
+	return []damage{
+		{"events", "run", eventOfType("run.completed"), `(select id from runs where run_id = 'fresh')`, []string{
+			`"eventful" of "default": status: `, `next_seq: `, `closed_at: `, `wake_at: `, // the last event is gone, and what it said
+			`"fresh" of "default": event `,
+		}},
+		{"events", "seq", eventOfType("signal.received"), `seq + 1000`, []string{`is next`}},
+		{"events", "generation", eventOfType("signal.received"), `7`, []string{`signal.received: another generation`}},
+		{"events", "type", eventOfType("signal.received"), `'signal.lost'`, []string{`event of type "signal.lost" does not decode: the type is unknown`}},
+		{"events", "at", eventOfType("signal.received"), `at - interval '1 day'`, []string{`signal.received: time goes back`}},
+		{"events", "at", eventOfType("signal.received"), `'infinity'`, []string{`the row cannot be read`}},
+		{"events", "data", eventOfType("signal.received"), `'[]'`, []string{`does not decode: data is malformed`}},
+		{"events", "data", eventOfType("signal.received"), `(data::jsonb || '{"later": 1}')::json`, []string{`it has a field that is unknown`}},
+		{"events", "data", eventOfType("signal.received"), `replace(data::text, '"eve"', '"x"')::json`, nil}, // nothing to replace
+		{"events", "data", eventOfType("signal.received"), `replace(data::text, '"ada"', '"x"')::json`, []string{`signal "s1": actor: events say "x", the row says "ada"`}},
+		{"events", "payload", eventOfType("signal.received"), `null`, []string{`does not decode: payload is missing`}},
+		{"events", "payload", eventOfType("signal.received"), `'"forged"'`, []string{`digest: is not that of the payload`, `signal "s1": digest: differs`}},
+	}
+}
+
+// Each column of each row, damaged alone, is reported, as the difference it is and no other; and what is lost or left over
+// is, too.
+func TestVerifyFindsEveryDamage(t *testing.T) {
+	t.Parallel()
+	r := everything(t)
+	r.unguard()
+	damages := slices.Concat(runDamages(), signalDamages(), hookDamages(), eventDamages())
+	for _, d := range damages {
+		change := fmt.Sprintf("update %s set %s = %s where %s", d.table, d.column, d.to, d.where)
+		r.finds(change, d.want)
+	}
+	for change, want := range map[string][]string{
+		"delete from signals where " + signalOf("s3"):         {`signal "s3": the row is missing`},
+		"delete from hooks where " + hookOf("late"):           {`hook "late": the row is missing`},
+		"delete from events where run = " + ofParked:          {`"parked" of "default": event 1: is missing: the run has no event`},
+		"delete from events where " + eventOfType("run.none"): nil,
+		"update signals set consumed_by = null, consumed_generation = null where " + signalOf("s1"): {
+			`signal "s1": consumed_by: events say "go", the row says nothing`, `signal "s1": consumed_generation: `,
+		},
+	} {
+		r.finds(change, want)
+	}
+	r.coversEveryColumn(damages)
+}
+
+// unguard drops what keeps the rows right, and keeps a copy of them.
+func (r *acceptRig) unguard() {
+	r.t.Helper()
+	rows, err := r.pool.Query(context.Background(), `select format('alter table %s drop constraint %I', conrelid::regclass, conname)
+		from pg_constraint where conrelid in ('runs'::regclass, 'events'::regclass, 'signals'::regclass, 'hooks'::regclass)
+		and contype in ('c', 'f', 'u')`)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	drops, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(drops) < 10 {
+		r.t.Fatalf("%d constraints, %v", len(drops), err)
+	}
+	for _, drop := range drops {
+		r.sql(drop)
+	}
+	for _, table := range []string{"runs", "events", "signals", "hooks"} {
+		r.sql("create table saved_" + table + " as table " + table)
+	}
+}
+
+// finds makes a change, wants these differences, and takes the change back.
+func (r *acceptRig) finds(change string, want []string) {
+	r.t.Helper()
+	r.sql(change)
+	all := r.verified(VerifyQuery{})
+	var got []string
+	for _, d := range all.Found {
+		got = append(got, d.String())
+	}
+	ok := len(got) == len(want) && all.Differences == len(want) && all.Runs == 11
+	for i := range want {
+		ok = ok && strings.Contains(got[i], want[i])
+	}
+	if !ok {
+		r.t.Errorf("%s\nfound %d in %d runs:\n\t%s\nwant:\n\t%s", change, all.Differences, all.Runs, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+	for _, table := range []string{"runs", "events", "signals", "hooks"} {
+		r.sql("truncate " + table)
+		r.sql("insert into " + table + " overriding system value table saved_" + table)
+	}
+}
+
+// coversEveryColumn keeps a new column from being forgotten.
+func (r *acceptRig) coversEveryColumn(damages []damage) {
+	r.t.Helper()
+	rows, err := r.pool.Query(context.Background(), `select table_name || '.' || column_name from information_schema.columns
+		where table_schema = 'public' and table_name in ('runs', 'events', 'signals', 'hooks')`)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(columns) < 50 {
+		r.t.Fatalf("%d columns, %v", len(columns), err)
+	}
+	for _, column := range columns {
+		damaged := slices.ContainsFunc(damages, func(d damage) bool { return d.table+"."+d.column == column && d.want != nil })
+		if damaged == notCompared[column] {
+			r.t.Errorf("column %s: damaged %v, and said to be compared %v", column, damaged, !notCompared[column])
+		}
+	}
+}
