@@ -3,10 +3,7 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,107 +11,6 @@ import (
 
 	"github.com/flowgate-go/flowgate/internal/history"
 )
-
-// saboteur cuts one connection of a pool at the nth thing written from now, before or after the server gets it.
-type saboteur struct {
-	left    atomic.Int64 // writes until the cut; 0: no cut is planned
-	deliver bool         // the server gets the last write, and its answer is lost
-}
-
-type cutConn struct {
-	net.Conn
-	by   *saboteur
-	dead atomic.Bool
-}
-
-func (c *cutConn) Write(b []byte) (int, error) {
-	if c.dead.Load() {
-		return 0, io.ErrClosedPipe
-	}
-	if c.by.left.Load() == 0 || c.by.left.Add(-1) != 0 {
-		return c.Conn.Write(b)
-	}
-	c.dead.Store(true)
-	if c.by.deliver {
-		if _, err := c.Conn.Write(b); err != nil {
-			return 0, err
-		}
-		one := make([]byte, 1)
-		_, _ = c.Conn.Read(one) // the server has begun to answer: it has done the work
-	}
-	_ = c.Conn.Close()
-	if c.by.deliver {
-		return len(b), nil
-	}
-	return 0, io.ErrClosedPipe
-}
-
-func (c *cutConn) Read(b []byte) (int, error) {
-	if c.dead.Load() {
-		return 0, io.ErrUnexpectedEOF
-	}
-	return c.Conn.Read(b)
-}
-
-// sabotaged is a pool whose connections the saboteur sees.
-func (r *acceptRig) sabotaged(by *saboteur) *pgxpool.Pool {
-	r.t.Helper()
-	cfg := r.pool.Config()
-	dial := cfg.ConnConfig.DialFunc
-	cfg.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := dial(ctx, network, addr)
-		return &cutConn{Conn: conn, by: by}, err
-	}
-	cfg.MaxConns = 1
-	pool, err := pgxpool.NewWithConfig(context.Background(), cfg)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.t.Cleanup(pool.Close)
-	return pool
-}
-
-// The connection is lost at every write of an accept transaction, with and without the server getting it. The message is
-// stored once, and the answer is true: it was decided once more on another connection.
-func TestConnectionLostAtEveryStep(t *testing.T) {
-	t.Parallel()
-	for _, deliver := range []bool{false, true} {
-		t.Run(fmt.Sprintf("delivered %v", deliver), func(t *testing.T) {
-			t.Parallel()
-			by := &saboteur{deliver: deliver}
-			r := newAcceptRig(t)
-			r.Store = r.open(r.sabotaged(by))
-			r.notify.config = r.pool.Config().ConnConfig // hints are not what is cut here
-			r.start(r.Store)
-			var got []history.Receipt
-			for n := int64(1); ; n++ {
-				run := fmt.Sprint("run-", n)
-				r.ok(r.startOf(run))
-				r.ok(r.signal(run, "s1", "1")) // prepares the statements on this connection
-				by.left.Store(n)
-				receipt := r.ok(r.signal(run, "s2", "1"))
-				if by.left.Swap(0) > 0 {
-					break // the transaction has fewer writes
-				}
-				if receipt.Sequence != 3 {
-					t.Errorf("cut at write %d: seq %d, want 3", n, receipt.Sequence)
-				}
-				got = append(got, receipt)
-			}
-			if len(got) != 2 {
-				t.Fatalf("%d round trips, want one to read and one to write", len(got))
-			}
-			want := history.Accepted
-			if deliver {
-				want = history.Duplicate // of the first attempt, whose COMMIT took effect
-			}
-			if got[0].Verdict != history.Accepted || got[1].Verdict != want {
-				t.Errorf("cut before the write: %s, cut at the commit: %s, want accepted, %s", got[0].Verdict, got[1].Verdict, want)
-			}
-			r.consistent()
-		})
-	}
-}
 
 func TestBackendTerminatedDuringABatch(t *testing.T) {
 	t.Parallel()

@@ -42,11 +42,16 @@ func (s *Store) settle(calls []*call, mode lockMode) (due []history.RunKey) {
 }
 
 // commitOnce decides calls in a transaction. When the connection is lost it decides once more on another one: nobody
-// knows then whether the first commit took effect, and the second reads what it left.
+// knows then whether the first commit took effect, and the second reads what it left. What became due or ended by the
+// first one is old news to the second, so everybody is told to look.
 func (s *Store) commitOnce(calls []*call, mode lockMode) (*ruling, error) {
 	r, err := s.commit(calls, mode)
 	var lost *connectionError
 	if errors.As(err, &lost) && (lost.committing || !errors.Is(err, context.DeadlineExceeded)) {
+		if lost.committing {
+			defer s.notify.ended()
+			defer s.Nudge()
+		}
 		return s.commit(calls, mode)
 	}
 	return r, err

@@ -25,32 +25,41 @@ func (s *Store) AcceptTx(ctx context.Context, tx pgx.Tx, messages []history.Mess
 	if len(messages) == 0 {
 		return nil, nil
 	}
-	save, err := tx.Begin(ctx)
-	if err != nil {
+	if err := control(ctx, tx, "savepoint "+savepoint); err != nil {
 		return nil, translate(err)
 	}
-	answers, err := s.acceptIn(ctx, save, messages)
-	if err == nil {
-		err = save.Commit(ctx) // releases the savepoint
-	}
+	answers, err := s.acceptIn(ctx, tx, messages)
 	if err == nil {
 		return answers, nil
 	}
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
 	defer cancel()
-	if failed := save.Rollback(undo); failed != nil && !errors.Is(failed, pgx.ErrTxClosed) {
+	failed := control(undo, tx, "rollback to savepoint "+savepoint)
+	if failed == nil {
+		failed = control(undo, tx, "release savepoint "+savepoint)
+	}
+	if failed != nil {
 		return nil, unavailable(errors.Join(err, failed))
 	}
 	return nil, translate(err)
 }
 
-func (s *Store) acceptIn(ctx context.Context, save pgx.Tx, messages []history.Message) ([]Answer, error) {
+// savepoint is what an error goes back to. One of this name that the host has is hidden until this one is released.
+const savepoint = "flowgate_accept"
+
+// control sends a statement about the transaction itself, without preparing it, which a failed transaction refuses.
+func control(ctx context.Context, tx pgx.Tx, sql string) error {
+	_, err := tx.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol)
+	return sent(err, tx, false)
+}
+
+func (s *Store) acceptIn(ctx context.Context, tx pgx.Tx, messages []history.Message) ([]Answer, error) {
 	p := &pipeline{}
 	host := queueRows[sqlc.HostSettingsRow](p, sqlc.HostSettings, nil)
 	p.exec(sqlc.SetHostSettings, sqlc.SetHostSettingsParams{
 		LockTimeout: milliseconds(s.cfg.LockTimeout), HashJoin: "off", MergeJoin: "off", SeqScan: "off", Jit: "off",
 	})
-	r, err := s.judge(ctx, save, p, messages, waitForLock)
+	r, err := s.judge(ctx, tx, p, messages, waitForLock)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +73,8 @@ func (s *Store) acceptIn(ctx context.Context, save pgx.Tx, messages []history.Me
 		return nil, err
 	}
 	p.exec(sqlc.SetHostSettings, sqlc.SetHostSettingsParams((*host)[0]))
-	return r.answers, p.send(ctx, save)
+	p.exec("release savepoint "+savepoint, nil)
+	return r.answers, p.send(ctx, tx)
 }
 
 // Nudge tells this and the other processes to look for due runs now. It is for after the commit of a host's transaction

@@ -76,18 +76,21 @@ type connection interface {
 	SendBatch(context.Context, *pgx.Batch) pgx.BatchResults
 }
 
-// send sends the statements and reads every answer. At the first error the server skips the rest. Errors: the server's;
-// *connectionError when the connection is gone, which says whether a COMMIT was under way; *DatabaseError for what the
-// driver refuses.
+// send sends the statements and reads every answer. At the first error the server skips the rest. Errors: those of sent.
 func (p *pipeline) send(ctx context.Context, on connection) error {
-	err := on.SendBatch(ctx, &p.batch).Close()
+	return sent(on.SendBatch(ctx, &p.batch).Close(), on, p.ends)
+}
+
+// sent tells what became of statements: the server's error; *connectionError when the connection is gone, which says
+// whether a COMMIT was under way; *DatabaseError for what the driver refuses.
+func sent(err error, on connection, committing bool) error {
 	switch pg, fromServer := errors.AsType[*pgconn.PgError](err); {
 	case err == nil:
 		return nil
 	case fromServer && pg.SeverityUnlocalized != "FATAL" && pg.SeverityUnlocalized != "PANIC":
 		return err
 	case fromServer, closed(on):
-		return &connectionError{cause: err, committing: p.ends}
+		return &connectionError{cause: err, committing: committing}
 	}
 	return &DatabaseError{cause: err}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -127,12 +128,26 @@ func (e *Engine) attemptInTx(ctx context.Context, tx pgx.Tx, messages []history.
 		err = firstRefusal(answers)
 	}
 	if err != nil {
-		return nil, errors.Join(err, savepoint.Rollback(ctx))
+		return nil, undo(ctx, savepoint, err)
 	}
 	if err := savepoint.Commit(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	return answers, nil
+}
+
+// undoTime bounds the way back to a savepoint.
+const undoTime = time.Second
+
+// undo goes back to the savepoint because of err, also when ctx has ended: else the host might commit what it was told
+// was refused. What cannot be undone is ErrUnavailable.
+func undo(ctx context.Context, savepoint pgx.Tx, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+	defer cancel()
+	if failed := savepoint.Rollback(ctx); failed != nil {
+		return fmt.Errorf("%w: %w", ErrUnavailable, failed)
+	}
+	return err
 }
 
 func firstRefusal(answers []db.Answer) error {
