@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flowgate-go/flowgate/internal/history"
+	"github.com/flowgate-go/flowgate/tokens"
 )
 
 // author is the goroutine that runs workflow code for one turn. Calls are handed to it one at a time; between them the
@@ -80,7 +81,8 @@ func (a *author) end() {
 	}
 }
 
-// run is the goroutine. It survives a panic of the function, and notices when the function ends the goroutine.
+// run is the goroutine. It survives a panic of the function or of an error it returned, and notices when the function
+// ends the goroutine.
 func (a *author) run() {
 	var current *Context
 	defer a.end()
@@ -97,14 +99,15 @@ func (a *author) run() {
 	}()
 	for ctx := range a.calls {
 		current = ctx
-		d, err := a.req.code.fn(ctx)
+		ans := judge(a.req.code.fn(ctx))
 		ctx.end()
 		current = nil
-		a.answers <- judge(d, err)
+		a.answers <- ans
 	}
 }
 
-// judge separates what the function returned into a decision and reasons to block.
+// judge separates what the function returned into a decision and reasons to block. The text of an error is the author's
+// code too, which may panic.
 func judge(d Decision, err error) answer {
 	switch {
 	case err != nil:
@@ -138,15 +141,18 @@ func panicPlace() string {
 // maxText bounds the texts of authors that end in an event, in bytes.
 const maxText = 1024
 
-// diagnosis makes an author's text fit to be stored and shown in one line.
-func diagnosis(text string) string {
-	text = strings.Map(func(r rune) rune {
+// diagnosis makes an author's text fit to be stored and shown in one line. What looks like a token is kept from it,
+// before the cut, which could leave most of one.
+func diagnosis(text string) string { return clip(string(tokens.Scrub([]byte(oneLine(text)))), maxText) }
+
+// oneLine makes a text valid UTF-8 without control characters.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
-	return clip(text, maxText)
 }
 
 // clip cuts a text to at most n bytes, between characters.

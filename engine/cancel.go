@@ -48,10 +48,10 @@ func checkReason(reason string) error {
 	switch {
 	case len(reason) > maxText:
 		return &InvalidError{Field: "reason", Rule: fmt.Sprintf("must be at most %d bytes, has %d", maxText, len(reason))}
-	case !utf8.ValidString(reason) || diagnosis(reason) != reason:
+	case !utf8.ValidString(reason) || oneLine(reason) != reason:
 		return &InvalidError{Field: "reason", Rule: "must be one line of valid UTF-8"}
 	}
-	return nil
+	return spec.CheckNoToken("reason", reason)
 }
 
 // Retry makes a blocked run due now, in place of waiting for its back-off. On a run that is not blocked it changes

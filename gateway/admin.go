@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"path"
 	"sync"
 	"time"
 
@@ -29,7 +30,19 @@ func Admin(e *engine.Engine, draining func() bool) http.Handler {
 		}
 		say(w, http.StatusServiceUnavailable, "not ready")
 	})
-	return mux
+	return exactPath(mux)
+}
+
+// exactPath keeps the mux from answering another spelling of a path, such as one with //, by a redirect to the path as
+// it should be: a prober does not follow, and the answer would repeat what was asked.
+func exactPath(mux http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != path.Clean(r.URL.Path) {
+			http.NotFound(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 func say(w http.ResponseWriter, status int, word string) {

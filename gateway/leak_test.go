@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/hex"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -23,6 +24,7 @@ func TestC67_tokens_and_payloads_are_searched_for(t *testing.T) {
 	eng := engineOn(t, url, func(c *engine.Config) { c.Logger = zerolog.New(logs) })
 	s := serveOn(t, eng, nil)
 	closed := serveOn(t, eng, func(c *Config) { c.OpenAPI = false })
+	admin := adminOf(t, eng, nil)
 
 	const n = 200
 	const mark = "MARKED-PAYLOAD-7f3a"
@@ -35,6 +37,7 @@ func TestC67_tokens_and_payloads_are_searched_for(t *testing.T) {
 		for _, r := range abuse(t, s, closed, token, i, mark) {
 			fmt.Fprintln(&answers, r.status, r.header, r.raw)
 		}
+		answers.WriteString(probe(t, admin, token))
 	}
 	for _, path := range []string{"/v1/runs?limit=200", "/v1/hooks?limit=200", "/v1/runs/r0", "/v1/runs/r0/history", "/v1/runs/r0/hooks", "/v1/runs/r0/hooks/h"} {
 		fmt.Fprintln(&answers, strings.ReplaceAll(s.call("GET", path, "").raw, mark, ""))
@@ -83,6 +86,13 @@ func abuse(t *testing.T, s, closed *site, token string, i int, mark string) []re
 		s.call("POST", path, payload),
 		s.call("POST", path, `{"mark":"another"}`),
 		s.call("DELETE", path, ""),
+		s.call("GET", "/v1/runs?"+token+"=1", ""),
+		s.call("POST", "/v1/runs", `{"workflow":"test.door","`+token+`":1}`),
+		s.call("POST", "/v1/runs", `{"workflow":"test.door","run_id":"`+token+`"}`),
+		s.call("POST", "/v1/runs", `{"workflow":"test.door","labels":{"link":"https://gate/`+token+`"}}`),
+		s.call("POST", "/v1/runs/"+fmt.Sprint("r", i)+"/cancel", `{"reason":"`+token+`"}`),
+		s.call("POST", "/v1/runs/"+fmt.Sprint("r", i)+"/signals/end", payload, "Idempotency-Key", token),
+		s.call("POST", path, `{"a":{"`+token+`":"\u0000"}}`),
 	}
 	if i%20 == 0 {
 		replies = append(replies,
@@ -92,6 +102,25 @@ func abuse(t *testing.T, s, closed *site, token string, i int, mark string) []re
 		)
 	}
 	return replies
+}
+
+// probe asks the admin listener with a token, in spellings of a path that a mux would correct, and returns the answers.
+func probe(t *testing.T, a adminSite, token string) string {
+	t.Helper()
+	var answers strings.Builder
+	once := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, path := range []string{"/", "//", "/x/../", "/livez/", "/livez?"} {
+		res, err := once.Get(a.base + path + token)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := readReply(res)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&answers, r.status, r.header, r.raw)
+	}
+	return answers.String()
 }
 
 // dump is the text of every row of every table.

@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/tokens"
 )
 
 // retryAfter is the Retry-After of every 429 and 503, in seconds: overload, a lost database connection and a full
@@ -68,6 +69,14 @@ type problemDocument struct {
 	Violations []violation    `json:"violations,omitempty"`
 }
 
+// withoutTokens keeps tokens from the answer: places are named by the caller's own keys, and a key may be anything.
+func withoutTokens(found []violation) []violation {
+	for i, v := range found {
+		found[i].FieldPath = string(tokens.Scrub([]byte(v.FieldPath)))
+	}
+	return found
+}
+
 // write makes the refusal the response. It works on the bare response, because what breaks HTTP itself is refused
 // before there is a Fiber context.
 func (r *refusal) write(res *fasthttp.Response, requestID string) {
@@ -75,7 +84,7 @@ func (r *refusal) write(res *fasthttp.Response, requestID string) {
 	body, err := json.Marshal(problemDocument{
 		Type: problemBase + p.code, Title: p.title, Status: p.status, Detail: p.detail,
 		Instance: "urn:request:" + requestID, Code: p.code, Verdict: p.verdict, Retryable: p.retryable,
-		Cause: r.cause, Differs: r.differs, Violations: r.violations,
+		Cause: r.cause, Differs: r.differs, Violations: withoutTokens(r.violations),
 	})
 	if err != nil {
 		// Strings and a bool always encode; an empty body still tells the status.

@@ -50,8 +50,8 @@ func (id WaitID) Validate() error { return CheckName("wait_id", string(id)) }
 func (id TimerID) Validate() error { return CheckName("timer_id", string(id)) }
 
 // CheckName applies the one rule for identifiers and names: 1 to 255 bytes of printable UTF-8, with no space at either
-// end. Names are compared byte for byte; two Unicode spellings of one text are two names. The error is an *InvalidError
-// that names the field and the rule, never the value.
+// end, and no hook token in it. Names are compared byte for byte; two Unicode spellings of one text are two names. The
+// error is an *InvalidError that names the field and the rule, never the value.
 func CheckName(field, value string) error {
 	switch {
 	case value == "":
@@ -68,5 +68,5 @@ func CheckName(field, value string) error {
 			return &InvalidError{Field: field, Rule: "must hold printable characters only"}
 		}
 	}
-	return nil
+	return CheckNoToken(field, value)
 }

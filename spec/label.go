@@ -21,7 +21,8 @@ var labelKey = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,62}$`)
 type Labels map[string]string
 
 // Validate returns an *InvalidError that names the first bad label in key order: keys match
-// [a-z0-9][a-z0-9._/-]{0,62}, values are at most 255 bytes of UTF-8 without NUL, and there are at most 32.
+// [a-z0-9][a-z0-9._/-]{0,62}, values are at most 255 bytes of UTF-8 without NUL and without a hook token, and there are
+// at most 32.
 func (l Labels) Validate() error {
 	if len(l) > MaxLabels {
 		return &InvalidError{Field: "labels", Rule: fmt.Sprintf("must be at most %d, are %d", MaxLabels, len(l))}
@@ -45,5 +46,5 @@ func CheckLabel(key, value string) error {
 	if !utf8.ValidString(value) || slices.Contains([]byte(value), 0) {
 		return &InvalidError{Field: "labels/" + key, Rule: "must be valid UTF-8 without NUL"}
 	}
-	return nil
+	return CheckNoToken("labels/"+key, value)
 }

@@ -65,7 +65,7 @@ func (m HookMetadata) WithData(key string, value any) HookMetadata {
 }
 
 // Validate returns an *InvalidError for a bad label, a route whose path does not hold {token} or whose method is not
-// POST, data that is not JSON, a NUL, or a JSON form above 16 KiB.
+// POST, data that is not JSON, a NUL, a hook token, or a JSON form above 16 KiB.
 func (m HookMetadata) Validate() error {
 	if err := m.Labels.Validate(); err != nil {
 		return err
@@ -88,5 +88,5 @@ func (m HookMetadata) Validate() error {
 	if len(text) > MaxMetadataBytes {
 		return &InvalidError{Field: "metadata", Rule: fmt.Sprintf("must be at most %d bytes of JSON, has %d", MaxMetadataBytes, len(text))}
 	}
-	return nil
+	return CheckNoToken("metadata", string(text))
 }

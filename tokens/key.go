@@ -50,7 +50,7 @@ func (k Key) check() string {
 type KeyError struct {
 	Set   string // MintSet or DigestSet
 	Index int    // position in the set, from 0; -1 if the set is empty
-	ID    string // the key's ID as given; do not print it, it may be a misplaced secret
+	ID    string `json:"-"` // the key's ID as given; do not print it, it may be a misplaced secret
 	Rule  string
 }
 
@@ -63,3 +63,6 @@ func (e *KeyError) Error() string {
 	}
 	return fmt.Sprintf("%s key %d: %s", e.Set, e.Index+1, e.Rule)
 }
+
+// GoString is Error, for %#v.
+func (e *KeyError) GoString() string { return e.Error() }

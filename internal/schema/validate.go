@@ -20,7 +20,8 @@ const maxViolations = 32
 // Violation is one rule of a schema that a payload breaks.
 type Violation struct {
 	// Pointer is the JSON Pointer (RFC 6901) of the place in the payload, "" for
-	// the root, at most 256 bytes of it.
+	// the root, at most 256 bytes of it. It is made of the payload's own keys:
+	// it may be shown to the sender and must not be logged.
 	Pointer string
 	// Message says what the schema asks for. It holds no value of the payload.
 	Message string
@@ -33,7 +34,8 @@ type Error struct {
 	Violations []Violation
 }
 
-// Error names the places and rules of the first violations and counts the rest.
+// Error names the rules of the first violations and counts the rest. It leaves the places out, because pointers hold
+// keys of the payload.
 func (e *Error) Error() string {
 	const shown = 5
 	var b strings.Builder
@@ -42,7 +44,7 @@ func (e *Error) Error() string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		fmt.Fprintf(&b, "at %q: %s", v.Pointer, v.Message)
+		b.WriteString(v.Message)
 	}
 	if more := len(e.Violations) - shown; more > 0 {
 		fmt.Fprintf(&b, "; and %d more", more)

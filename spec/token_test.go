@@ -1,0 +1,51 @@
+package spec_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+func TestCheckNoToken(t *testing.T) {
+	t.Parallel()
+	const body = "7R45vahC06GeCCI5MXZyMH"
+	for text, holds := range map[string]bool{
+		"":                                false,
+		"invoice-7":                       false,
+		"fhk_" + body:                     true,
+		"fhk_" + body + "yO8iYtDvxu2UdxP": true,
+		"https://gate/fhk_" + body + "/x": true,
+		"FHK_" + strings.ToUpper(body):    true,
+		"fha_" + body:                     true,
+		"xfhk_fhk_" + body:                true,
+		"fhk__fhk_" + body:                true,
+		"fhk_" + body[1:]:                 false, // too short for a token
+		"fhk_" + body[:10] + "-" + body:   false,
+		"fh1_" + body:                     false,
+		"hk_" + body:                      false,
+		"_" + body:                        false,
+		"fhk-" + body:                     false,
+		"fhk_":                            false,
+		"a_b_c_fhx":                       false,
+	} {
+		err := spec.CheckNoToken("run_id", text)
+		var invalid *spec.InvalidError
+		if holds != errors.As(err, &invalid) || !holds && err != nil {
+			t.Errorf("%q: %v, want a refusal: %t", text, err, holds)
+		}
+		if holds && (invalid.Field != "run_id" || strings.Contains(err.Error(), body)) {
+			t.Errorf("%q: the refusal is %v", text, err)
+		}
+	}
+	for name, err := range map[string]error{
+		"an ID":    spec.RunID("fhk_" + body).Validate(),
+		"a label":  spec.Labels{"link": "see fhk_" + body}.Validate(),
+		"metadata": spec.HumanApproval("x").WithData("link", []any{map[string]any{"url": "https://gate/fhk_" + body}}).Validate(),
+	} {
+		if err == nil {
+			t.Errorf("%s may hold a token", name)
+		}
+	}
+}
