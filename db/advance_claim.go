@@ -221,6 +221,7 @@ func claimedRow(row sqlc.ClaimRunsRow) sqlc.Run {
 		Version: orZero(row.Version), SpecDigest: row.SpecDigest, InputDigest: row.InputDigest, Labels: row.Labels,
 		Status: orZero(row.Status), Generation: orZero(row.Generation), FirstSeq: orZero(row.FirstSeq),
 		NextSeq: orZero(row.NextSeq), Backlog: orZero(row.Backlog), CancelRequestedAt: row.CancelRequestedAt,
+		CancelSeq:  row.CancelSeq,
 		BlockCause: row.BlockCause, BlockDiagnosis: row.BlockDiagnosis, BlockAttempts: orZero(row.BlockAttempts),
 		WakeAt: row.WakeAt, StartedAt: orZero(row.StartedAt), UpdatedAt: orZero(row.UpdatedAt), ClosedAt: row.ClosedAt,
 	}

@@ -223,8 +223,7 @@ func (c *chronicle) holds(a acknowledged) string {
 		d, is := c.events[a.receipt.Sequence].Data.(*history.HookDisposed)
 		ok = is && d.HookID == m.HookID
 	case *history.CancelRun:
-		_, is := c.events[a.receipt.Sequence].Data.(*history.RunCancelRequested)
-		ok = is || a.receipt.Verdict == history.Duplicate
+		_, ok = c.events[a.receipt.Sequence].Data.(*history.RunCancelRequested)
 	case *history.RetryRun:
 		ok = true // it leaves no event
 	}

@@ -34,7 +34,7 @@ func runRecord(row sqlc.Run) (history.Run, error) {
 		Key:      history.RunKey{Namespace: spec.Namespace(row.Namespace), RunID: spec.RunID(row.RunID)},
 		Workflow: row.Workflow, Version: row.Version, SpecDigest: specDigest, InputDigest: inputDigest, Labels: labels,
 		Status: history.Status(row.Status), Generation: int(row.Generation), FirstSeq: row.FirstSeq, NextSeq: row.NextSeq,
-		Backlog: int(row.Backlog), CancelRequestedAt: utc(row.CancelRequestedAt),
+		Backlog: int(row.Backlog), CancelRequestedAt: utc(row.CancelRequestedAt), CancelSeq: orZero(row.CancelSeq),
 		BlockCause: history.BlockCause(orZero(row.BlockCause)), BlockDiagnosis: orZero(row.BlockDiagnosis),
 		BlockAttempts: int(row.BlockAttempts), WakeAt: utc(row.WakeAt),
 		StartedAt: row.StartedAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(), ClosedAt: utc(row.ClosedAt),
@@ -118,6 +118,7 @@ func addRun(p *sqlc.UpdateRunsParams, s storedRun) {
 	p.NextSeqs = append(p.NextSeqs, r.NextSeq)
 	p.Backlogs = append(p.Backlogs, int32(r.Backlog))
 	p.CancelRequestedAts = append(p.CancelRequestedAts, orZero(r.CancelRequestedAt))
+	p.CancelSeqs = append(p.CancelSeqs, r.CancelSeq)
 	p.BlockCauses = append(p.BlockCauses, string(r.BlockCause))
 	p.BlockDiagnoses = append(p.BlockDiagnoses, r.BlockDiagnosis)
 	p.BlockAttempts = append(p.BlockAttempts, int32(r.BlockAttempts))

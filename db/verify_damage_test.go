@@ -60,6 +60,9 @@ func runDamages() []damage {
 		{"runs", "cancel_requested_at", ofRun("cancelled"), `null`, []string{`cancel_requested_at: events say "`}},
 		{"runs", "cancel_requested_at", ofRun("wish"), `now() + '1 hour'`, []string{`cancel_requested_at: events say "`}},
 		{"runs", "cancel_requested_at", ofRun("done"), `now()`, []string{`cancel_requested_at: events say nothing, the row says "`}},
+		{"runs", "cancel_seq", ofRun("cancelled"), `null`, []string{`cancel_seq: events say "`}},
+		{"runs", "cancel_seq", ofRun("wish"), `cancel_seq + 1`, []string{`cancel_seq: events say "`}},
+		{"runs", "cancel_seq", ofRun("done"), `1`, []string{`cancel_seq: events say "0", the row says "1"`}},
 		{"runs", "block_cause", ofRun("blocked"), `'panic'`, []string{`block_cause: events say "decision", the row says "panic"`}},
 		{"runs", "block_cause", ofRun("blocked"), `null`, []string{`block_cause: events say "decision", the row says nothing`}},
 		{"runs", "block_cause", ofRun("done"), `'panic'`, []string{`block_cause: events say nothing, the row says "panic"`}},
@@ -190,7 +193,7 @@ func (r *acceptRig) unguard() {
 	if err != nil || len(drops) < 10 {
 		r.t.Fatalf("%d constraints, %v", len(drops), err)
 	}
-	for _, drop := range drops {
+	for _, drop := range append(drops, `drop trigger runs_cancel_seq on runs`) {
 		r.sql(drop)
 	}
 	for _, table := range []string{"runs", "events", "signals", "hooks"} {

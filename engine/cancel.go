@@ -19,13 +19,15 @@ type CancelRequest struct {
 // Cancel ends a run at once and without its code, also while it is blocked; its open hooks close with the cause
 // cancelled. A run whose spec is CooperativeCancel is asked instead: its code sees CancelRequested and ends the run.
 //
-// Cancelling again is a duplicate, also of a run that was cancelled. Errors: *InvalidError, ErrRunNotFound, ErrRunEnded
+// Cancelling again is a duplicate, also of a run that was cancelled, and has the sequence and the time of the first
+// request, of Cancel or Terminate, that was accepted for the run. Errors: *InvalidError, ErrRunNotFound, ErrRunEnded
 // when the run completed or failed, ErrUnavailable.
 func (h *Handle) Cancel(ctx context.Context, req CancelRequest) (Receipt, error) {
 	return h.cancel(ctx, req, false)
 }
 
-// Terminate is Cancel that ends the run at once whatever its spec says.
+// Terminate is Cancel that ends the run at once whatever its spec says. On a run that was asked to end and still runs it
+// is accepted, with a receipt of its own; on a cancelled run it is a duplicate of the first request, as Cancel is.
 func (h *Handle) Terminate(ctx context.Context, req CancelRequest) (Receipt, error) {
 	return h.cancel(ctx, req, true)
 }

@@ -21,7 +21,8 @@ type Config struct {
 	// Pool is a pool of connections to a database that db.Migrate brought up to date. The engine takes one connection
 	// for accepting, one for advancing and one for listening, and some more for reads.
 	Pool *pgxpool.Pool
-	// Keys mint and digest the tokens of hooks. All processes on one database need the same keys.
+	// Keys mint and digest the tokens of hooks. All processes on one database need the same keys:
+	// while they are rotated, load a new digest key everywhere before it becomes the current one anywhere.
 	Keys *tokens.Keyring
 	// PublicURL is the base of links to hooks, http or https, with an optional path. Without it HookLink answers
 	// ErrNoPublicURL. It is never taken from a request.
@@ -61,7 +62,7 @@ type Limits struct {
 	WarnEvents   int64         // events of a generation from which the run is reported as long; default 10,000
 	MaxEvents    int64         // events of a generation from which signals are refused; default 50,000
 	OpenWaits    int           // open waits and timers of a run; default 64
-	OpenHooks    int           // open hooks of a run; default 1,000
+	OpenHooks    int           // hooks of a run that are open, or settled and not asked about; default 1,000
 	TurnEvents   int           // events of one turn, the rest follows in the next; default 1,000
 	BlockFirst   time.Duration // first back-off of a blocked run, in whole seconds; doubles; default 1 s
 	BlockMax     time.Duration // longest back-off of a blocked run, in whole seconds; default 5 min

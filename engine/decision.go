@@ -31,7 +31,8 @@ func decide(c history.Command, err error) Decision {
 }
 
 // Await names several things at once, in the order given: a race, a join and N-of-M are all one Await, and the code
-// looks at what settled. It takes any decisions; an ending must be the last.
+// looks at what settled. It takes any decisions; an ending must be the last. An ID that is named twice must be named
+// alike, or the run is blocked.
 func (c *Context) Await(ds ...Decision) Decision {
 	c.use()
 	var all Decision
@@ -99,7 +100,7 @@ func (c *Context) CreateHook(hookID string, opts ...HookOption) Decision {
 }
 
 // DisposeHook withdraws a hook: its token answers gone from then on. On a hook that is settled or was never created it
-// changes nothing.
+// changes nothing but that a settled one counts as asked about.
 func (c *Context) DisposeHook(hookID string) Decision {
 	c.use()
 	w := &history.WithdrawHook{ID: spec.HookID(hookID)}

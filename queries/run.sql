@@ -17,6 +17,7 @@ UPDATE runs r SET
     next_seq = u.next_seq,
     backlog = u.backlog,
     cancel_requested_at = nullif(u.cancel_requested_at, '0001-01-01T00:00:00Z'::timestamptz),
+    cancel_seq = nullif(u.cancel_seq, 0),
     block_cause = nullif(u.block_cause, ''),
     block_diagnosis = nullif(u.block_diagnosis, ''),
     block_attempts = u.block_attempts,
@@ -26,10 +27,11 @@ UPDATE runs r SET
 FROM ROWS FROM (
     unnest(@ids::bigint[]), unnest(@statuses::text[]), unnest(@generations::integer[]), unnest(@first_seqs::bigint[]),
     unnest(@next_seqs::bigint[]), unnest(@backlogs::integer[]), unnest(@cancel_requested_ats::timestamptz[]),
-    unnest(@block_causes::text[]), unnest(@block_diagnoses::text[]), unnest(@block_attempts::integer[]),
+    unnest(@cancel_seqs::bigint[]), unnest(@block_causes::text[]), unnest(@block_diagnoses::text[]),
+    unnest(@block_attempts::integer[]),
     unnest(@wake_ats::timestamptz[]), unnest(@updated_ats::timestamptz[]), unnest(@closed_ats::timestamptz[])
-) AS u (id, status, generation, first_seq, next_seq, backlog, cancel_requested_at, block_cause, block_diagnosis,
-    block_attempts, wake_at, updated_at, closed_at)
+) AS u (id, status, generation, first_seq, next_seq, backlog, cancel_requested_at, cancel_seq, block_cause,
+    block_diagnosis, block_attempts, wake_at, updated_at, closed_at)
 WHERE r.id = u.id;
 
 -- name: SettleHooks :exec

@@ -136,6 +136,7 @@ func (c *runCheck) checkCancel() {
 		f := c.facts.cancel
 		c.wants(f != nil, "it was cancelled, and nobody was told so")
 		c.wants(f == nil || sameTime(e.At, f.receipt.ReceivedAt), "it was cancelled at another time than was acknowledged")
+		c.wants(f == nil || e.Seq == f.receipt.Sequence, "it was cancelled by event %d, and another one was acknowledged", e.Seq)
 	}
 	c.wants(wishes <= 1, "it was cancelled %d times", wishes)
 	c.wants(c.facts.cancel == nil || wishes == 1, "its cancellation is lost: it was acknowledged")

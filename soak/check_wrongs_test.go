@@ -51,21 +51,29 @@ var wrongs = map[string]wrong{
 	"a good one is invalid":     {ledgered(signalThree, func(e *entry) { e.Verdict, e.Code = engine.VerdictInvalid, "payload-schema" }), "refused: payload-schema"},
 
 	// runs
-	"a lost run":                     {func(s *scene) { delete(s.world.runs, "c") }, "lost: its start was acknowledged"},
-	"a run that is not listed":       {func(s *scene) { s.world.listed = s.world.listed[1:] }, "is not listed"},
-	"a run that nobody started":      {func(s *scene) { s.world.listed = append(s.world.listed, "x") }, "nobody was told that it was started"},
-	"a run that is listed twice":     {func(s *scene) { s.world.listed = append(s.world.listed, "c") }, "listed twice"},
-	"no history":                     {of("c", func(r *run) { r.events = nil }), "has no history"},
-	"another input":                  {change("c", 0, func(e *event) { e.Data.Input = encode(1) }), "another input"},
-	"another workflow":               {of("c", func(r *run) { r.Workflow = stopFlow }), "it is a soak.stop"},
-	"another start":                  {change("c", 0, func(e *event) { e.At = e.At.Add(-1) }), "its start has another receipt"},
-	"a hole in the history":          {of("c", func(r *run) { r.events = slices.Delete(r.events, 4, 5) }), "event 5 of the history has seq 6"},
-	"time runs backwards":            {change("c", 2, func(e *event) { e.At = past }), "earlier than the one before"},
-	"a run that is open":             {of("c", func(r *run) { r.Status = engine.StatusRunning }), "it is running"},
-	"blocked":                        {of("c", func(r *run) { r.Status, r.BlockedReason = engine.StatusBlocked, "panic: x" }), "it is blocked (panic: x)"},
-	"an end of another kind":         {of("c", func(r *run) { r.Status = engine.StatusFailed }), "it is failed"},
-	"two ends":                       {extra("c", event{Type: "run.completed"}), "it ended 2 times"},
-	"a cancellation nobody asked":    {extra("c", event{Type: "run.cancel_requested"}), "it was cancelled, and nobody was told so"},
+	"a lost run":                  {func(s *scene) { delete(s.world.runs, "c") }, "lost: its start was acknowledged"},
+	"a run that is not listed":    {func(s *scene) { s.world.listed = s.world.listed[1:] }, "is not listed"},
+	"a run that nobody started":   {func(s *scene) { s.world.listed = append(s.world.listed, "x") }, "nobody was told that it was started"},
+	"a run that is listed twice":  {func(s *scene) { s.world.listed = append(s.world.listed, "c") }, "listed twice"},
+	"no history":                  {of("c", func(r *run) { r.events = nil }), "has no history"},
+	"another input":               {change("c", 0, func(e *event) { e.Data.Input = encode(1) }), "another input"},
+	"another workflow":            {of("c", func(r *run) { r.Workflow = stopFlow }), "it is a soak.stop"},
+	"another start":               {change("c", 0, func(e *event) { e.At = e.At.Add(-1) }), "its start has another receipt"},
+	"a hole in the history":       {of("c", func(r *run) { r.events = slices.Delete(r.events, 4, 5) }), "event 5 of the history has seq 6"},
+	"time runs backwards":         {change("c", 2, func(e *event) { e.At = past }), "earlier than the one before"},
+	"a run that is open":          {of("c", func(r *run) { r.Status = engine.StatusRunning }), "it is running"},
+	"blocked":                     {of("c", func(r *run) { r.Status, r.BlockedReason = engine.StatusBlocked, "panic: x" }), "it is blocked (panic: x)"},
+	"an end of another kind":      {of("c", func(r *run) { r.Status = engine.StatusFailed }), "it is failed"},
+	"two ends":                    {extra("c", event{Type: "run.completed"}), "it ended 2 times"},
+	"a cancellation nobody asked": {extra("c", event{Type: "run.cancel_requested"}), "it was cancelled, and nobody was told so"},
+	"a repeated cancel without a sequence": {func(s *scene) {
+		s.told(cancelMessage("c"), 9, 9)
+		s.again(len(s.entries)-1, func(e *entry) { e.Receipt.Sequence = 0 })
+	}, "receipt {0"},
+	"another cancellation": {func(s *scene) {
+		extra("c", event{Type: "run.cancel_requested"})(s)
+		s.told(cancelMessage("c"), 9, 5)
+	}, "it was cancelled by event 11, and another one was acknowledged"},
 	"a lost cancellation":            {func(s *scene) { s.told(cancelMessage("c"), 9, 9) }, "its cancellation is lost"},
 	"an output that misses a signal": {of("c", func(r *run) { r.Output = encode(output{Seen: []string{"s2", "s3"}}) }), "its output is"},
 	"an output in another order":     {of("c", func(r *run) { r.Output = encode(output{Seen: []string{"s2", "s1"}}) }), "its output is"},

@@ -55,7 +55,7 @@ func (s *soak) askElders(ctx context.Context) ([]violation, error) {
 		if err != nil {
 			return found, err
 		}
-		if !e.acknowledged() || !sameReceipt(&old.answer.Receipt, e.Receipt) {
+		if !e.acknowledged() || old.answer.Receipt != e.Receipt {
 			found = append(found, violation{old.message.run, fmt.Sprintf("%s: %s %s with receipt %v, before %v",
 				old.message.identity, e.Verdict, e.Code, e.Receipt, old.answer.Receipt)})
 		}

@@ -92,23 +92,36 @@ func (r *Records) resolve(h Hook, now time.Time, data Data) Receipt {
 func (r *Records) cancel(m *CancelRun, auth Authority, now time.Time) (Receipt, error) {
 	switch {
 	case r.Run.Status == Cancelled:
-		return Receipt{Verdict: Duplicate, Run: m.Run, ReceivedAt: *r.Run.ClosedAt}, nil
+		return r.wish(Duplicate), nil
 	case r.Run.Status.Ended():
 		return Receipt{}, ErrRunEnded
 	case m.Terminate || !auth.CooperativeCancel():
 		return r.cancelNow(m, now), nil
 	case r.Run.CancelRequestedAt != nil:
-		return Receipt{Verdict: Duplicate, Run: m.Run, ReceivedAt: *r.Run.CancelRequestedAt}, nil
+		return r.wish(Duplicate), nil
 	}
-	seq := r.append(now, &RunCancelRequested{Reason: m.Reason, Actor: m.Actor})
-	r.Run.CancelRequestedAt = &now
+	r.wished(r.append(now, &RunCancelRequested{Reason: m.Reason, Actor: m.Actor}), now)
 	r.wakeUnlessBlocked(now)
-	return Receipt{Verdict: Accepted, Run: m.Run, Sequence: seq, ReceivedAt: now}, nil
+	return r.wish(Accepted), nil
+}
+
+// wished notes a wish to cancel in the run's record, which keeps the first one.
+func (r *Records) wished(seq int64, now time.Time) {
+	if r.Run.CancelRequestedAt == nil {
+		r.Run.CancelRequestedAt, r.Run.CancelSeq = &now, seq
+	}
+}
+
+// wish is the receipt of the run's first wish to cancel. A cancelled run has one: code cannot end a run as cancelled
+// unless somebody asked for it.
+func (r *Records) wish(v Verdict) Receipt {
+	return Receipt{Verdict: v, Run: r.Run.Key, Sequence: r.Run.CancelSeq, ReceivedAt: *r.Run.CancelRequestedAt}
 }
 
 // cancelNow ends the run without workflow code: the wish, the end, and the closing of every open hook are one commit.
 func (r *Records) cancelNow(m *CancelRun, now time.Time) Receipt {
 	seq := r.append(now, &RunCancelRequested{Reason: m.Reason, Actor: m.Actor, Terminate: m.Terminate})
+	r.wished(seq, now)
 	for _, id := range r.activeHooks() {
 		h := r.Hooks[id]
 		if h.Expired(now) {
@@ -120,9 +133,6 @@ func (r *Records) cancelNow(m *CancelRun, now time.Time) Receipt {
 		r.resolve(h, now, &HookClosed{HookID: id, Cause: StateCancelled})
 	}
 	r.append(now, &RunCancelled{Reason: m.Reason})
-	if r.Run.CancelRequestedAt == nil {
-		r.Run.CancelRequestedAt = &now
-	}
 	r.Run.end(Cancelled, now)
 	return Receipt{Verdict: Accepted, Run: m.Run, Sequence: seq, ReceivedAt: now}
 }

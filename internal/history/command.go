@@ -52,6 +52,11 @@ type DisposeHook struct {
 }
 
 // CancelRun ends a run, or asks its code to end it where the spec is cooperative and Terminate is not set.
+//
+// It has no ID of its own: a run is cancelled once. What changes nothing any more is a duplicate, with the receipt of the
+// first wish to cancel, however the run ends as cancelled and whoever asks. Terminate after a wish that the code has not
+// followed yet does change something: it is accepted with a receipt of its own, and repeating it is a duplicate like any
+// other, of the first wish.
 type CancelRun struct {
 	Run       RunKey
 	Terminate bool

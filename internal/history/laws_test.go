@@ -98,7 +98,7 @@ func (all *reading) readRun(e Event) {
 		end(Cancelled)
 	case *RunCancelRequested:
 		if all.run.CancelRequestedAt == nil {
-			all.run.CancelRequestedAt = &e.At
+			all.run.CancelRequestedAt, all.run.CancelSeq = &e.At, e.Seq
 		}
 	case *RunBlocked:
 		all.run.Status, all.run.BlockCause, all.run.BlockDiagnosis = Blocked, d.Cause, d.Diagnosis

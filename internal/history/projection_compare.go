@@ -40,6 +40,7 @@ func (p *Projection) CompareRun(row Run, now time.Time, rest time.Duration) {
 	c.number("next_seq", want.NextSeq, row.NextSeq)
 	c.number("backlog", int64(want.Backlog), int64(row.Backlog))
 	c.time("cancel_requested_at", want.CancelRequestedAt, row.CancelRequestedAt)
+	c.number("cancel_seq", want.CancelSeq, row.CancelSeq)
 	c.text("block_cause", string(want.BlockCause), string(row.BlockCause))
 	c.time("started_at", &want.StartedAt, &row.StartedAt)
 	c.time("updated_at", &want.UpdatedAt, &row.UpdatedAt)

@@ -23,7 +23,7 @@ func (p *Projection) readRun(e Event, digest canon.Digest) {
 		p.readEnd(e, Cancelled)
 	case *RunCancelRequested:
 		if r.CancelRequestedAt == nil {
-			r.CancelRequestedAt = &at
+			r.CancelRequestedAt, r.CancelSeq = &at, e.Seq
 		}
 	case *RunBlocked:
 		r.Status, r.BlockCause = Blocked, d.Cause

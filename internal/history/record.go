@@ -45,10 +45,11 @@ type Run struct {
 	Labels            spec.Labels
 	Status            Status
 	Generation        int
-	FirstSeq          int64 // seq of the generation's first event
-	NextSeq           int64 // seq of the next event
-	Backlog           int   // unread signals
-	CancelRequestedAt *time.Time
+	FirstSeq          int64      // seq of the generation's first event
+	NextSeq           int64      // seq of the next event
+	Backlog           int        // unread signals
+	CancelRequestedAt *time.Time // of the first wish to cancel; nil while there is none
+	CancelSeq         int64      // of its event; 0 while there is none
 	BlockCause        BlockCause
 	BlockDiagnosis    string
 	BlockAttempts     int

@@ -368,10 +368,10 @@ func (q *Queries) KnownSignals(ctx context.Context, db DBTX, arg KnownSignalsPar
 }
 
 const LockRuns = `-- name: LockRuns :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq
 FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS k (namespace, run_id)
 CROSS JOIN LATERAL (
-    SELECT r1.id, r1.namespace, r1.run_id, r1.workflow, r1.version, r1.spec_digest, r1.input_digest, r1.labels, r1.status, r1.generation, r1.first_seq, r1.next_seq, r1.backlog, r1.cancel_requested_at, r1.block_cause, r1.block_diagnosis, r1.block_attempts, r1.wake_at, r1.started_at, r1.updated_at, r1.closed_at FROM runs r1
+    SELECT r1.id, r1.namespace, r1.run_id, r1.workflow, r1.version, r1.spec_digest, r1.input_digest, r1.labels, r1.status, r1.generation, r1.first_seq, r1.next_seq, r1.backlog, r1.cancel_requested_at, r1.block_cause, r1.block_diagnosis, r1.block_attempts, r1.wake_at, r1.started_at, r1.updated_at, r1.closed_at, r1.cancel_seq FROM runs r1
     WHERE r1.namespace = k.namespace AND r1.run_id = k.run_id
     LIMIT 1 FOR UPDATE SKIP LOCKED
 ) AS r
@@ -414,6 +414,7 @@ func (q *Queries) LockRuns(ctx context.Context, db DBTX, arg LockRunsParams) ([]
 			&i.StartedAt,
 			&i.UpdatedAt,
 			&i.ClosedAt,
+			&i.CancelSeq,
 		); err != nil {
 			return nil, err
 		}
@@ -426,10 +427,10 @@ func (q *Queries) LockRuns(ctx context.Context, db DBTX, arg LockRunsParams) ([]
 }
 
 const LockRunsWaiting = `-- name: LockRunsWaiting :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq
 FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS k (namespace, run_id)
 CROSS JOIN LATERAL (
-    SELECT r1.id, r1.namespace, r1.run_id, r1.workflow, r1.version, r1.spec_digest, r1.input_digest, r1.labels, r1.status, r1.generation, r1.first_seq, r1.next_seq, r1.backlog, r1.cancel_requested_at, r1.block_cause, r1.block_diagnosis, r1.block_attempts, r1.wake_at, r1.started_at, r1.updated_at, r1.closed_at FROM runs r1
+    SELECT r1.id, r1.namespace, r1.run_id, r1.workflow, r1.version, r1.spec_digest, r1.input_digest, r1.labels, r1.status, r1.generation, r1.first_seq, r1.next_seq, r1.backlog, r1.cancel_requested_at, r1.block_cause, r1.block_diagnosis, r1.block_attempts, r1.wake_at, r1.started_at, r1.updated_at, r1.closed_at, r1.cancel_seq FROM runs r1
     WHERE r1.namespace = k.namespace AND r1.run_id = k.run_id
     LIMIT 1 FOR UPDATE
 ) AS r
@@ -472,6 +473,7 @@ func (q *Queries) LockRunsWaiting(ctx context.Context, db DBTX, arg LockRunsWait
 			&i.StartedAt,
 			&i.UpdatedAt,
 			&i.ClosedAt,
+			&i.CancelSeq,
 		); err != nil {
 			return nil, err
 		}

@@ -63,6 +63,7 @@ type Run struct {
 	StartedAt         time.Time
 	UpdatedAt         time.Time
 	ClosedAt          *time.Time
+	CancelSeq         *int64
 }
 
 type Signal struct {

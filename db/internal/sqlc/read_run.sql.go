@@ -50,7 +50,7 @@ func (q *Queries) EndedRuns(ctx context.Context, db DBTX, arg EndedRunsParams) (
 }
 
 const ListLabelledRuns = `-- name: ListLabelledRuns :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
 WHERE r.namespace = $1 AND r.id < $2::bigint AND r.id > 0
     AND ($3::text = '' OR r.workflow = $3::text)
     AND ($4::text = '' OR r.status = $4::text)
@@ -106,6 +106,7 @@ func (q *Queries) ListLabelledRuns(ctx context.Context, db DBTX, arg ListLabelle
 			&i.StartedAt,
 			&i.UpdatedAt,
 			&i.ClosedAt,
+			&i.CancelSeq,
 		); err != nil {
 			return nil, err
 		}
@@ -118,7 +119,7 @@ func (q *Queries) ListLabelledRuns(ctx context.Context, db DBTX, arg ListLabelle
 }
 
 const ListRuns = `-- name: ListRuns :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
 WHERE r.namespace = $1 AND r.id < $2::bigint AND r.id > 0
     AND ($3::text = '' OR r.workflow = $3::text)
     AND ($4::text = '' OR r.status = $4::text)
@@ -171,6 +172,7 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 			&i.StartedAt,
 			&i.UpdatedAt,
 			&i.ClosedAt,
+			&i.CancelSeq,
 		); err != nil {
 			return nil, err
 		}
@@ -183,7 +185,7 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 }
 
 const ReadRun = `-- name: ReadRun :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r WHERE r.namespace = $1 AND r.run_id = $2
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r WHERE r.namespace = $1 AND r.run_id = $2
 `
 
 type ReadRunParams struct {
@@ -222,6 +224,7 @@ func (q *Queries) ReadRun(ctx context.Context, db DBTX, arg ReadRunParams) ([]Ru
 			&i.StartedAt,
 			&i.UpdatedAt,
 			&i.ClosedAt,
+			&i.CancelSeq,
 		); err != nil {
 			return nil, err
 		}
@@ -265,7 +268,7 @@ func (q *Queries) ReadSignal(ctx context.Context, db DBTX, arg ReadSignalParams)
 
 const ViewRun = `-- name: ViewRun :one
 
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, opening.payload AS input, ending.data AS ending, ending.payload AS output
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, opening.payload AS input, ending.data AS ending, ending.payload AS output
 FROM runs AS r
 LEFT JOIN events AS opening ON opening.run = r.id AND opening.seq = r.first_seq
 LEFT JOIN events AS ending ON ending.run = r.id AND ending.seq = r.next_seq - 1 AND r.closed_at IS NOT NULL
@@ -310,6 +313,7 @@ func (q *Queries) ViewRun(ctx context.Context, db DBTX, arg ViewRunParams) (View
 		&i.Run.StartedAt,
 		&i.Run.UpdatedAt,
 		&i.Run.ClosedAt,
+		&i.Run.CancelSeq,
 		&i.Input,
 		&i.Ending,
 		&i.Output,

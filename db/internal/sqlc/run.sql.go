@@ -93,6 +93,7 @@ UPDATE runs r SET
     next_seq = u.next_seq,
     backlog = u.backlog,
     cancel_requested_at = nullif(u.cancel_requested_at, '0001-01-01T00:00:00Z'::timestamptz),
+    cancel_seq = nullif(u.cancel_seq, 0),
     block_cause = nullif(u.block_cause, ''),
     block_diagnosis = nullif(u.block_diagnosis, ''),
     block_attempts = u.block_attempts,
@@ -102,10 +103,11 @@ UPDATE runs r SET
 FROM ROWS FROM (
     unnest($1::bigint[]), unnest($2::text[]), unnest($3::integer[]), unnest($4::bigint[]),
     unnest($5::bigint[]), unnest($6::integer[]), unnest($7::timestamptz[]),
-    unnest($8::text[]), unnest($9::text[]), unnest($10::integer[]),
-    unnest($11::timestamptz[]), unnest($12::timestamptz[]), unnest($13::timestamptz[])
-) AS u (id, status, generation, first_seq, next_seq, backlog, cancel_requested_at, block_cause, block_diagnosis,
-    block_attempts, wake_at, updated_at, closed_at)
+    unnest($8::bigint[]), unnest($9::text[]), unnest($10::text[]),
+    unnest($11::integer[]),
+    unnest($12::timestamptz[]), unnest($13::timestamptz[]), unnest($14::timestamptz[])
+) AS u (id, status, generation, first_seq, next_seq, backlog, cancel_requested_at, cancel_seq, block_cause,
+    block_diagnosis, block_attempts, wake_at, updated_at, closed_at)
 WHERE r.id = u.id
 `
 
@@ -117,6 +119,7 @@ type UpdateRunsParams struct {
 	NextSeqs           []int64
 	Backlogs           []int32
 	CancelRequestedAts []time.Time
+	CancelSeqs         []int64
 	BlockCauses        []string
 	BlockDiagnoses     []string
 	BlockAttempts      []int32
@@ -134,6 +137,7 @@ func (q *Queries) UpdateRuns(ctx context.Context, db DBTX, arg UpdateRunsParams)
 		arg.NextSeqs,
 		arg.Backlogs,
 		arg.CancelRequestedAts,
+		arg.CancelSeqs,
 		arg.BlockCauses,
 		arg.BlockDiagnoses,
 		arg.BlockAttempts,

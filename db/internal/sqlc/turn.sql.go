@@ -12,7 +12,7 @@ import (
 )
 
 const ClaimRun = `-- name: ClaimRun :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
 WHERE r.namespace = $1 AND r.run_id = $2 AND r.wake_at <= statement_timestamp()
     AND EXISTS (
         SELECT FROM ROWS FROM (unnest($3::text[]), unnest($4::text[])) AS c (workflow, version)
@@ -65,6 +65,7 @@ func (q *Queries) ClaimRun(ctx context.Context, db DBTX, arg ClaimRunParams) ([]
 			&i.StartedAt,
 			&i.UpdatedAt,
 			&i.ClosedAt,
+			&i.CancelSeq,
 		); err != nil {
 			return nil, err
 		}
@@ -83,7 +84,7 @@ WITH code AS (
     FROM ROWS FROM (unnest($1::text[]), unnest($2::text[]), unnest($3::timestamptz[]))
         AS c (workflow, version, floor)
 ), claimed AS MATERIALIZED (
-    SELECT due.id, due.namespace, due.run_id, due.workflow, due.version, due.spec_digest, due.input_digest, due.labels, due.status, due.generation, due.first_seq, due.next_seq, due.backlog, due.cancel_requested_at, due.block_cause, due.block_diagnosis, due.block_attempts, due.wake_at, due.started_at, due.updated_at, due.closed_at
+    SELECT due.id, due.namespace, due.run_id, due.workflow, due.version, due.spec_digest, due.input_digest, due.labels, due.status, due.generation, due.first_seq, due.next_seq, due.backlog, due.cancel_requested_at, due.block_cause, due.block_diagnosis, due.block_attempts, due.wake_at, due.started_at, due.updated_at, due.closed_at, due.cancel_seq
     FROM (
         SELECT code.workflow, code.version, code.floor
         FROM code
@@ -94,7 +95,7 @@ WITH code AS (
         )
     ) AS ready
     CROSS JOIN LATERAL (
-        SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r
+        SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
         WHERE r.workflow = ready.workflow AND r.version = ready.version
             AND r.wake_at >= ready.floor AND r.wake_at <= statement_timestamp()
             AND r.id <> ALL (coalesce($4::bigint[], '{}'))
@@ -124,7 +125,7 @@ WITH code AS (
     ORDER BY late.wake_at LIMIT 1
 )
 SELECT statement_timestamp()::timestamptz AS asked_at, next.wake_at AS next_due, skipped.namespace AS skipped_namespace,
-    skipped.run_id AS skipped_run_id, skipped.wake_at AS skipped_since, claimed.id, claimed.namespace, claimed.run_id, claimed.workflow, claimed.version, claimed.spec_digest, claimed.input_digest, claimed.labels, claimed.status, claimed.generation, claimed.first_seq, claimed.next_seq, claimed.backlog, claimed.cancel_requested_at, claimed.block_cause, claimed.block_diagnosis, claimed.block_attempts, claimed.wake_at, claimed.started_at, claimed.updated_at, claimed.closed_at
+    skipped.run_id AS skipped_run_id, skipped.wake_at AS skipped_since, claimed.id, claimed.namespace, claimed.run_id, claimed.workflow, claimed.version, claimed.spec_digest, claimed.input_digest, claimed.labels, claimed.status, claimed.generation, claimed.first_seq, claimed.next_seq, claimed.backlog, claimed.cancel_requested_at, claimed.block_cause, claimed.block_diagnosis, claimed.block_attempts, claimed.wake_at, claimed.started_at, claimed.updated_at, claimed.closed_at, claimed.cancel_seq
 FROM (SELECT true) AS always
 LEFT JOIN next ON true
 LEFT JOIN skipped ON true
@@ -166,6 +167,7 @@ type ClaimRunsRow struct {
 	StartedAt         *time.Time
 	UpdatedAt         *time.Time
 	ClosedAt          *time.Time
+	CancelSeq         *int64
 }
 
 // The advance side of the door: claiming due runs, reading what they have not folded yet, and writing what a turn changed.
@@ -218,6 +220,7 @@ func (q *Queries) ClaimRuns(ctx context.Context, db DBTX, arg ClaimRunsParams) (
 			&i.StartedAt,
 			&i.UpdatedAt,
 			&i.ClosedAt,
+			&i.CancelSeq,
 		); err != nil {
 			return nil, err
 		}

@@ -105,7 +105,7 @@ func (q *Queries) VerifyHooks(ctx context.Context, db DBTX, arg VerifyHooksParam
 }
 
 const VerifyNamespace = `-- name: VerifyNamespace :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
 WHERE r.namespace = $1 AND r.id > $2::bigint AND r.id > 0
 ORDER BY r.id LIMIT $3::bigint
 `
@@ -148,6 +148,7 @@ func (q *Queries) VerifyNamespace(ctx context.Context, db DBTX, arg VerifyNamesp
 			&i.StartedAt,
 			&i.UpdatedAt,
 			&i.ClosedAt,
+			&i.CancelSeq,
 		); err != nil {
 			return nil, err
 		}
@@ -161,7 +162,7 @@ func (q *Queries) VerifyNamespace(ctx context.Context, db DBTX, arg VerifyNamesp
 
 const VerifyRuns = `-- name: VerifyRuns :many
 
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at FROM runs AS r WHERE r.id > $1::bigint ORDER BY r.id LIMIT $2::bigint
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r WHERE r.id > $1::bigint ORDER BY r.id LIMIT $2::bigint
 `
 
 type VerifyRunsParams struct {
@@ -201,6 +202,7 @@ func (q *Queries) VerifyRuns(ctx context.Context, db DBTX, arg VerifyRunsParams)
 			&i.StartedAt,
 			&i.UpdatedAt,
 			&i.ClosedAt,
+			&i.CancelSeq,
 		); err != nil {
 			return nil, err
 		}

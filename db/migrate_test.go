@@ -1,0 +1,66 @@
+package db
+
+import (
+	"testing"
+
+	"github.com/flowgate-go/flowgate/internal/history"
+)
+
+// undoCancelSeq brings the schema and its rows back to where a program was that did not know cancel_seq.
+func (r *acceptRig) undoCancelSeq() {
+	r.t.Helper()
+	r.sql(`drop function runs_cancel_seq cascade`)
+	r.sql(`alter table runs drop column cancel_seq`)
+	r.sql(`delete from goose_db_version where version_id >= 2`)
+}
+
+// Runs that were cancelled under the schema before have the sequence of their first wish after the migration.
+func TestMigrateCancelSeq(t *testing.T) {
+	t.Parallel()
+	r := everything(t)
+	r.cooperative("forced")
+	first := r.ok(&history.CancelRun{Run: keyOf("forced")})
+	r.drain(by(continuing))
+	r.ok(&history.CancelRun{Run: keyOf("forced"), Terminate: true})
+
+	r.undoCancelSeq()
+	if n := value[int](r, `select count(*) from runs where cancel_requested_at is not null`); n != 3 {
+		t.Fatalf("%d runs with a wish to cancel, want 3", n)
+	}
+	if err := Migrate(t.Context(), r.pool.Config().ConnString()); err != nil {
+		t.Fatal(err)
+	}
+	r.pool.Reset() // plans of the schema before
+	r.cancelledAgain("forced", first)
+	r.agrees()
+	if !r.refuses(`update runs set cancel_seq = null, cancel_requested_at = null where status = 'cancelled'`) ||
+		!r.refuses(`update runs set cancel_seq = 1 where cancel_requested_at is null`) {
+		t.Error("the schema takes a run whose time and sequence of the wish do not belong together")
+	}
+}
+
+func (r *acceptRig) refuses(change string) bool {
+	_, err := r.pool.Exec(r.t.Context(), change)
+	return err != nil
+}
+
+// A process of the version before writes the time of a wish and not its sequence: it works on, and nothing is missing.
+func TestProcessThatDoesNotKnowCancelSeq(t *testing.T) {
+	t.Parallel()
+	r := running(t)
+	r.cooperative("a")
+	r.sql(`with wish as (
+			insert into events (run, seq, generation, type, at, data)
+			select id, next_seq, generation, 'run.cancel_requested', clock_timestamp(), '{}' from runs returning run, seq, at
+		) select from wish`)
+	r.sql(`update runs r set next_seq = e.seq + 1, cancel_requested_at = e.at, updated_at = e.at, wake_at = e.at
+		from events e where e.run = r.id and e.type = 'run.cancel_requested'`)
+	at := value[int64](r, `select cancel_seq from runs`)
+	wish := history.Receipt{Run: keyOf("a"), Sequence: at, ReceivedAt: *r.view("a").CancelRequestedAt}
+	if want := value[int64](r, `select seq from events where type = 'run.cancel_requested'`); at != want {
+		t.Errorf("cancel_seq %d, want %d", at, want)
+	}
+	r.cancelledAgain("a", wish)
+	r.drain(by(continuing))
+	r.agrees()
+}
