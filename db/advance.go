@@ -156,7 +156,7 @@ func (s *Store) publishTurn(r *claimedRun) {
 
 // stall keeps failed runs from being claimed over and over: a run whose rows, events or decision are the reason is
 // blocked; one that met with a passing reason rests for a second; one that cannot be blocked either rests longer. One that
-// a newer program wrote is left to that, by this process only. What the database refuses here is left to the next claim.
+// a newer program wrote is left to that, by this process only, or, if those are too many, rests for a second. What the database refuses here is left to the next claim.
 func (s *Store) stall(ctx context.Context, runs []*claimedRun) []FailedTurn {
 	var failed []FailedTurn
 	for _, r := range runs {

@@ -58,8 +58,8 @@ func writeBlocked(ctx context.Context, conn *pgx.Conn, id int64, out history.Out
 }
 
 // WakeBlocked makes the blocked runs of these codes due now, whatever their back-off: for a process that brings code that
-// may be mended. It waits for runs that are locked, one after the other; one that somebody holds for longer than
-// Config.LockTimeout is left to its back-off. Errors: ErrUnavailable, *DatabaseError.
+// may be mended. It waits for runs that are locked, one after the other, and all in all about Config.LockTimeout; those
+// that somebody holds for longer, and what is left then, keep their back-off. Errors: ErrUnavailable, *DatabaseError.
 func (s *Store) WakeBlocked(ctx context.Context, codes []Code) error {
 	if len(codes) == 0 {
 		return nil
@@ -88,8 +88,10 @@ func (s *Store) WakeBlocked(ctx context.Context, codes []Code) error {
 	}
 }
 
-// wakeLocked makes those due that were locked: by a message, or by a turn of a process with the old code.
+// wakeLocked makes those due that were locked: by a message, or by a turn of a process with the old code. It takes about
+// the lock timeout for all of them, because turns wait meanwhile; the rest has its back-off.
 func (s *Store) wakeLocked(ctx context.Context, runs []sqlc.StillBlockedRow) error {
+	until := time.Now().Add(s.cfg.LockTimeout)
 	for _, run := range runs {
 		err := s.change(ctx, sqlc.WakeBlockedRun, sqlc.WakeBlockedRunParams(run))
 		if err != nil && !lockTimedOut(err) {
@@ -97,6 +99,9 @@ func (s *Store) wakeLocked(ctx context.Context, runs []sqlc.StillBlockedRow) err
 		}
 		if ctx.Err() != nil {
 			return unavailable(ctx.Err())
+		}
+		if time.Now().After(until) {
+			return nil
 		}
 	}
 	return nil

@@ -141,11 +141,11 @@ const undoTime = time.Second
 
 // undo goes back to the savepoint because of err, also when ctx has ended: else the host might commit what it was told
 // was refused. What cannot be undone is ErrUnavailable.
-func undo(ctx context.Context, savepoint pgx.Tx, err error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTime)
+func undo(caller context.Context, savepoint pgx.Tx, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(caller), undoTime)
 	defer cancel()
 	if failed := savepoint.Rollback(ctx); failed != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, failed)
+		return fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(context.Cause(caller), failed))
 	}
 	return err
 }

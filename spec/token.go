@@ -2,13 +2,14 @@ package spec
 
 import "strings"
 
-// minTokenBody is how many letters and digits after a token's prefix make a text one, whole or cut off: as many as the
-// shortest token has.
-const minTokenBody = 22
+// minTokenBody is how many letters and digits after a token's prefix make a text one: nearly all of it. Less of a token
+// opens nothing, and more of a text would be taken for one by chance.
+const minTokenBody = 40
 
-// CheckNoToken refuses a text that holds a hook token, or most of one: fh, a letter, an underscore and 22 letters or
-// digits, in any case. What names things is stored, listed, logged and sent to the database as it is, and a token must
-// not be. Tokens of a host's own making are not recognised. The error is an *InvalidError that names the field.
+// CheckNoToken refuses a text that holds a minted hook token: fh, a small letter and an underscore, where a word begins,
+// and 40 letters or digits. What names things is stored, listed, logged and sent to the database as it is, and a token
+// must not be. An ID of up to 43 characters is never refused, a random one that is longer less than once in a million.
+// Tokens of a host's own making are not recognised. The error is an *InvalidError that names the field.
 func CheckNoToken(field, text string) error {
 	for at := 0; ; at++ {
 		next := strings.IndexByte(text[at:], '_')
@@ -22,10 +23,13 @@ func CheckNoToken(field, text string) error {
 	}
 }
 
-// endsLikePrefix says whether fh and a letter end a text.
+// endsLikePrefix says whether fh and a small letter, as a word of their own, end a text.
 func endsLikePrefix(text string) bool {
 	n := len(text)
-	return n >= 3 && lower(text[n-3]) == 'f' && lower(text[n-2]) == 'h' && isLetter(text[n-1])
+	if n < 3 || text[n-3] != 'f' || text[n-2] != 'h' || text[n-1] < 'a' || text[n-1] > 'z' {
+		return false
+	}
+	return n == 3 || !isWord(text[n-4])
 }
 
 func beginsLikeBody(text string) bool {
@@ -33,14 +37,16 @@ func beginsLikeBody(text string) bool {
 		return false
 	}
 	for i := range minTokenBody {
-		if !isLetter(text[i]) && (text[i] < '0' || text[i] > '9') {
+		if !isAlphanumeric(text[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-func isLetter(c byte) bool { return 'a' <= lower(c) && lower(c) <= 'z' }
+// isWord says whether a byte may stand inside an identifier, or in base64 as URLs have it.
+func isWord(c byte) bool { return isAlphanumeric(c) || c == '_' || c == '-' }
 
-// lower makes an ASCII letter a small one.
-func lower(c byte) byte { return c | 0x20 }
+func isAlphanumeric(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

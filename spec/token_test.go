@@ -10,18 +10,19 @@ import (
 
 func TestCheckNoToken(t *testing.T) {
 	t.Parallel()
-	const body = "7R45vahC06GeCCI5MXZyMH"
+	const body = "7R45vahC06GeCCI5MXZyMHyO8iYtDvxu2UdxPq0A"
 	for text, holds := range map[string]bool{
 		"":                                false,
 		"invoice-7":                       false,
 		"fhk_" + body:                     true,
 		"fhk_" + body + "yO8iYtDvxu2UdxP": true,
 		"https://gate/fhk_" + body + "/x": true,
-		"FHK_" + strings.ToUpper(body):    true,
+		"FHK_" + strings.ToUpper(body):    false, // opens nothing
 		"fha_" + body:                     true,
-		"xfhk_fhk_" + body:                true,
-		"fhk__fhk_" + body:                true,
-		"fhk_" + body[1:]:                 false, // too short for a token
+		"x.fhk_ fhk_" + body:              true,
+		"xfhk_" + body:                    false, // inside a word
+		"Ab-fhk_" + body:                  false, // base64 as URLs have it
+		"fhk_" + body[1:]:                 false, // an ID of 43 characters
 		"fhk_" + body[:10] + "-" + body:   false,
 		"fh1_" + body:                     false,
 		"hk_" + body:                      false,

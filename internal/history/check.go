@@ -67,7 +67,7 @@ func (t *Turn) checkCommand(c, prior Command) (BlockCause, string) {
 	case *OpenWait:
 		return t.checkWait(c, prior)
 	case *StartTimer:
-		return checkTimer(c, prior)
+		return t.checkTimer(c, prior)
 	case *CreateHook:
 		return t.checkHook(c, prior)
 	case *WaitHook:
@@ -85,23 +85,25 @@ func (t *Turn) checkWait(c *OpenWait, prior Command) (BlockCause, string) {
 	if c.Timeout != nil && c.Until != nil {
 		return BlockDecision, fmt.Sprintf("wait %q has both a time-out and a time", c.ID)
 	}
-	if w, ok := t.state.waits[string(c.ID)]; ok && w.signal != c.Signal {
+	w, known := t.state.waits[string(c.ID)]
+	if known && w.signal != c.Signal {
 		return BlockNonDeterminism, fmt.Sprintf("wait %q is for signal %q in the history and for %q in the decision", c.ID, w.signal, c.Signal)
 	}
 	if p, ok := prior.(*OpenWait); ok && p.Signal != c.Signal {
 		return BlockDecision, fmt.Sprintf("wait %q is for signals %q and %q in one decision", c.ID, p.Signal, c.Signal)
 	}
-	if p, ok := prior.(*OpenWait); ok && !sameTime(p.Timeout, c.Timeout, p.Until, c.Until) {
+	if p, ok := prior.(*OpenWait); ok && !known && !sameTime(p.Timeout, c.Timeout, p.Until, c.Until) {
 		return BlockDecision, fmt.Sprintf("wait %q has two time-outs in one decision", c.ID)
 	}
 	return "", ""
 }
 
-func checkTimer(c *StartTimer, prior Command) (BlockCause, string) {
+func (t *Turn) checkTimer(c *StartTimer, prior Command) (BlockCause, string) {
 	if (c.In == nil) == (c.At == nil) {
 		return BlockDecision, fmt.Sprintf("timer %q needs either a duration or a time", c.ID)
 	}
-	if p, ok := prior.(*StartTimer); ok && !sameTime(p.In, c.In, p.At, c.At) {
+	_, known := t.state.timers[string(c.ID)]
+	if p, ok := prior.(*StartTimer); ok && !known && !sameTime(p.In, c.In, p.At, c.At) {
 		return BlockDecision, fmt.Sprintf("timer %q has two due times in one decision", c.ID)
 	}
 	return "", ""
@@ -118,12 +120,12 @@ func (t *Turn) checkHook(c *CreateHook, prior Command) (BlockCause, string) {
 	if c.In != nil && c.At != nil {
 		return BlockDecision, fmt.Sprintf("hook %q has both a time to live and an expiry time", c.ID)
 	}
-	if p, ok := prior.(*CreateHook); ok {
+	h, known := t.state.hooks[c.ID]
+	if p, ok := prior.(*CreateHook); ok && !known {
 		if what := p.contradicts(c); what != "" {
 			return BlockDecision, fmt.Sprintf("hook %q has two %s in one decision", c.ID, what)
 		}
 	}
-	h, known := t.state.hooks[c.ID]
 	if !known || h.rejected != nil {
 		return "", ""
 	}

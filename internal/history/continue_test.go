@@ -262,3 +262,41 @@ func TestFold_refuses_a_generation_without_the_unread_signals_it_names(t *testin
 		t.Error(err)
 	}
 }
+
+// The first turn of a generation may open nothing: what it names went over. It is known by an event all the same, so the
+// code is not called again for nothing, and a verification does not take the run for one that was never called.
+func TestContinue_a_generation_that_waits_for_what_went_over_sleeps(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	r := newRig(t, func(s *State) Decision {
+		calls++
+		if s.Generation() == 2 {
+			return decide(&WaitHook{ID: "h"})
+		}
+		if _, ok := got(s, "go"); ok {
+			return decide(&ContinueAsNew{Input: payload(nil)})
+		}
+		return decide(hookNamed("h"), wait1("go", "go"))
+	})
+	r.settle()
+	if _, err := r.signal("s", "go", 1); err != nil {
+		t.Fatal(err)
+	}
+	r.settle()
+	if r.run.Generation != 2 || r.run.WakeAt != nil {
+		t.Fatalf("generation %d, due at %v", r.run.Generation, r.run.WakeAt)
+	}
+	for _, d := range first(compareRows(project(r.events), r, r.now)) {
+		t.Error(d)
+	}
+	before := calls
+	if _, err := r.resume("h", 1); err != nil {
+		t.Fatal(err)
+	}
+	r.turn()
+	if calls != before+1 {
+		t.Errorf("%d calls for one answer", calls-before)
+	}
+}
+
+func first(found []Difference, _ int) []Difference { return found }

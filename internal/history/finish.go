@@ -86,7 +86,8 @@ func (t *Turn) recordRest() {
 		}
 	}
 	slices.Sort(read)
-	if len(t.taken) > 0 || len(read) > 0 && t.onlyUnblocked() {
+	first := t.calls > 0 && !t.state.opened // a generation's first turn is known by what it appends
+	if len(t.taken) > 0 || first || len(read) > 0 && t.onlyUnblocked() {
 		t.emit(&FactsTaken{})
 	}
 	if len(read) > 0 && t.blocked == nil {

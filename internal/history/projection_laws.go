@@ -1,5 +1,7 @@
 package history
 
+import "github.com/flowgate-go/flowgate/spec"
+
 // breach names the law that an event breaks against those before it, or "", as far as the fold of one generation does
 // not see it: what holds over all generations, and what a fold takes on trust because a turn judged it.
 func (p *Projection) breach(e Event) string {
@@ -94,8 +96,13 @@ func (p *Projection) breachOfCarrying(carried []CarriedHook) string {
 		}
 	}
 	open := len(p.state.active)
+	seen := map[spec.HookID]bool{}
 	for _, c := range carried {
 		h := p.state.hooks[c.ID]
+		if seen[c.ID] {
+			return "a hook is carried twice"
+		}
+		seen[c.ID] = true
 		if h == nil || h.rejected != nil || !equalHook(c.record(), p.hooks[c.ID]) {
 			return "a hook that it carries is not as it was"
 		}
@@ -110,7 +117,7 @@ func (p *Projection) breachOfCarrying(carried []CarriedHook) string {
 		}
 	}
 	if open != 0 || untaken != 0 {
-		return "a hook is left behind, or carried twice"
+		return "a hook is left behind"
 	}
 	return ""
 }
