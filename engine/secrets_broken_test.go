@@ -46,10 +46,10 @@ func (p *provocation) ofPayloads() map[string]provoked {
 		"schema.Error":             {is: kind[*schema.Error], errs: breaks, keys: true},
 		"schema.CompileError":      {is: kind[*schema.CompileError], errs: []error{schemaErr}},
 		"spec.InvalidError": {is: kind[*spec.InvalidError], errs: []error{
-			p.startOf("vault", spec.RunID(p.minted), nil), p.startOf("vault", spec.RunID("see "+p.minted[:30]), nil),
+			p.startOf("vault", spec.RunID(p.minted), nil), p.startOf("vault", spec.RunID("see-"+p.minted), nil),
 			p.startOf(p.minted, "i", nil), p.startOf("vault", inText+"\n", nil), label("team", p.minted), label(inText, "x"),
 			label("team", strings.Repeat(inText, 20)), p.signal("run", spec.SignalID(p.minted), "note", []byte("1")),
-			p.signal("run", "i", strings.ToUpper(p.minted), []byte("1")), refusedBy(p.HookLink(p.ctx(), "run", spec.HookID(p.minted))),
+			p.signal("run", "i", "at/"+p.minted, []byte("1")), refusedBy(p.HookLink(p.ctx(), "run", spec.HookID(p.minted))),
 			refusedBy(p.Cancel(p.ctx(), engine.CancelRequest{RunID: "run", Reason: "see " + p.minted})),
 			refusedBy(p.Cancel(p.ctx(), engine.CancelRequest{RunID: "run", Reason: inText + "\n"})),
 			refusedBy(p.ListRuns(p.ctx(), engine.RunQuery{Cursor: p.minted})), refusedBy(p.ListRuns(p.ctx(), engine.RunQuery{Status: inText})),

@@ -2,13 +2,13 @@ package spec
 
 import "strings"
 
-// minTokenBody is how many letters and digits after a token's prefix make a text one: nearly all of it. Less of a token
-// opens nothing, and more of a text would be taken for one by chance.
-const minTokenBody = 40
+// minTokenBody is how many letters and digits after a token's prefix make a text one: all but its check sum. Less of a
+// token opens nothing, and random texts would be taken for one by chance.
+const minTokenBody = 43
 
 // CheckNoToken refuses a text that holds a minted hook token: fh, a small letter and an underscore, where a word begins,
-// and 40 letters or digits. What names things is stored, listed, logged and sent to the database as it is, and a token
-// must not be. An ID of up to 43 characters is never refused, a random one that is longer less than once in a million.
+// and 43 letters or digits. What names things is stored, listed, logged and sent to the database as it is, and a token
+// must not be. An ID of up to 46 characters is never refused, a random one that is longer less than once in a million.
 // Tokens of a host's own making are not recognised. The error is an *InvalidError that names the field.
 func CheckNoToken(field, text string) error {
 	for at := 0; ; at++ {
@@ -29,7 +29,7 @@ func endsLikePrefix(text string) bool {
 	if n < 3 || text[n-3] != 'f' || text[n-2] != 'h' || text[n-1] < 'a' || text[n-1] > 'z' {
 		return false
 	}
-	return n == 3 || !isWord(text[n-4])
+	return n == 3 || !isAlphanumeric(text[n-4])
 }
 
 func beginsLikeBody(text string) bool {
@@ -43,9 +43,6 @@ func beginsLikeBody(text string) bool {
 	}
 	return true
 }
-
-// isWord says whether a byte may stand inside an identifier, or in base64 as URLs have it.
-func isWord(c byte) bool { return isAlphanumeric(c) || c == '_' || c == '-' }
 
 func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'

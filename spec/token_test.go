@@ -10,7 +10,7 @@ import (
 
 func TestCheckNoToken(t *testing.T) {
 	t.Parallel()
-	const body = "7R45vahC06GeCCI5MXZyMHyO8iYtDvxu2UdxPq0A"
+	const body = "7R45vahC06GeCCI5MXZyMHyO8iYtDvxu2UdxPq0A1zX"
 	for text, holds := range map[string]bool{
 		"":                                false,
 		"invoice-7":                       false,
@@ -21,8 +21,9 @@ func TestCheckNoToken(t *testing.T) {
 		"fha_" + body:                     true,
 		"x.fhk_ fhk_" + body:              true,
 		"xfhk_" + body:                    false, // inside a word
-		"Ab-fhk_" + body:                  false, // base64 as URLs have it
-		"fhk_" + body[1:]:                 false, // an ID of 43 characters
+		"confirm-fhk_" + body:             true,
+		"confirm_fhk_" + body:             true,
+		"fhk_" + body[1:]:                 false, // an ID of 46 characters
 		"fhk_" + body[:10] + "-" + body:   false,
 		"fh1_" + body:                     false,
 		"hk_" + body:                      false,

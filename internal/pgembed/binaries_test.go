@@ -8,12 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
 // script writes a program.
 func script(t *testing.T, path, text string) {
 	t.Helper()
+	// A program that another test starts meanwhile would hold the file open for a moment, and it could not be run then.
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
