@@ -136,7 +136,7 @@ func (d *dispatcher) claimable() []Code {
 // pause is the time until something is due by the database's clock or may have been overlooked, at most that until the next
 // poll. Polls count from one claim to the next: a claim that waited for a lock does not put the next one off.
 func (d *dispatcher) pause(done db.Advanced, spent time.Duration) time.Duration {
-	pause := max(d.idle()-spent, shortestWait)
+	pause := max(d.idle()-max(spent, 0), shortestWait)
 	if due := done.NextDue; due != nil {
 		pause = min(pause, max(due.Sub(d.clock().Add(d.ahead)), shortestWait))
 	}

@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -78,16 +77,24 @@ type search struct {
 
 // glob adds the folders that patterns match, newest version first.
 func (s *search) glob(patterns []string) {
-	var found []string
+	type place struct {
+		dir   string
+		major int
+	}
+	var found []place
 	for _, pattern := range patterns {
 		dirs, err := filepath.Glob(pattern)
 		if err != nil || len(dirs) == 0 {
 			s.empty = append(s.empty, pattern)
 		}
-		found = append(found, dirs...)
+		for _, dir := range dirs {
+			found = append(found, place{dir, majorInPath(pattern, dir)})
+		}
 	}
-	sort.SliceStable(found, func(i, j int) bool { return versionInPath(found[i]) > versionInPath(found[j]) })
-	s.dirs = append(s.dirs, found...)
+	slices.SortStableFunc(found, func(a, b place) int { return b.major - a.major })
+	for _, p := range found {
+		s.dirs = append(s.dirs, p.dir)
+	}
 }
 
 func (s search) firstUsable(ctx context.Context) (string, error) {
@@ -138,20 +145,16 @@ func majorVersion(ctx context.Context, bin string) (int, error) {
 	return strconv.Atoi(firstNumber(version))
 }
 
-// versionInPath is the largest number below 100 in a path, which in these paths is the major version.
-func versionInPath(path string) int {
-	newest := 0
-	for rest := path; rest != ""; {
-		digits := firstNumber(rest)
-		if digits == "" {
-			break
-		}
-		if n, err := strconv.Atoi(digits); err == nil && n < 100 {
-			newest = max(newest, n)
-		}
-		rest = rest[strings.Index(rest, digits)+len(digits):]
+// majorInPath is the first number in what the star of a pattern stands for, which in these paths is the major version.
+// The rest of a path may hold any number.
+func majorInPath(pattern, path string) int {
+	before, after, _ := strings.Cut(pattern, "*")
+	star := strings.TrimSuffix(strings.TrimPrefix(path, before), after)
+	major, err := strconv.Atoi(firstNumber(star))
+	if err != nil {
+		return 0
 	}
-	return newest
+	return major
 }
 
 // firstNumber is the first run of decimal digits in a text.

@@ -42,7 +42,7 @@ func alone(t *testing.T, path string, places ...string) {
 }
 
 func TestFindBinPrefersPathThenTheNewest(t *testing.T) {
-	base := newDir(t)
+	base := filepath.Join(newDir(t), "of-40-kinds") // a number that is no version
 	place := func(name, version string) string {
 		dir := filepath.Join(base, name, "bin")
 		if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
