@@ -42,6 +42,7 @@ var allowed = map[string][]string{
 	"cmd/flowgate":             {"app", "examples/workflows"},
 	"examples/workflows":       {"spec", "engine"},
 	"examples/...":             {"spec", "tokens", "internal/pgembed", "engine", "gateway", "app", "examples/workflows"},
+	"bench":                    {"..."},
 	"bench/...":                {"..."},
 	"planted":                  {},
 	"soak":                     {"..."},

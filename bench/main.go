@@ -1,108 +1,89 @@
-// Command bench measures the engine on a private, durable PostgreSQL of its own and prints each figure beside the raw
-// single-row insert-commit rate of the same server in the same run. Absolute figures do not hold across machines; the
-// ratios do, roughly. It is bounded in time and leaves nothing behind.
+// Command bench is the yardstick of Flowgate. It starts a private, durable PostgreSQL, and measures in one run what the
+// database itself can do, what floors without an engine reach, and what the engine reaches through its Go API and through
+// the HTTP gateway; with -peers also what other engines reach on the same server. All clients run in this process, or in
+// that of the peers. It prints a table with ratios and targets, or with -json one object.
+//
+// Absolute figures do not hold across machines; ratios do, roughly. Every result is checked: a run that did not complete
+// is not counted, and a wrong one makes the exit code 1. It is bounded in time and leaves nothing behind.
+//
+// With -url it loads a service that runs already, over HTTP, in place of all this.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"runtime/pprof"
+	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/flowgate-go/flowgate/db"
-	"github.com/flowgate-go/flowgate/engine"
-	"github.com/flowgate-go/flowgate/internal/pgembed"
-	"github.com/flowgate-go/flowgate/tokens"
+	"github.com/flowgate-go/flowgate/bench/internal/report"
 )
 
 func main() {
-	runs := flag.Int("runs", 4000, "runs per figure, at most 100000")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	o, err := parse(os.Args[1:], os.Stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(0)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
-	defer cancel()
-	if err := run(ctx, min(*runs, 100_000)); err != nil {
+	if err := execute(ctx, o, os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, runs int) error {
-	dir, err := os.MkdirTemp("", "flowgate-bench-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the server may run under another account
-		return err
-	}
-	server, err := pgembed.Start(ctx, pgembed.Config{Dir: filepath.Join(dir, "pg"), Durable: true, Params: []string{"max_wal_size=4GB"}})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = server.Stop() }()
-	if err := db.Migrate(ctx, server.URL()); err != nil {
-		return err
-	}
-	cfg, err := pgxpool.ParseConfig(server.URL())
-	if err != nil {
-		return err
-	}
-	cfg.MaxConns = 80
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	return measure(ctx, pool, runs)
-}
+// errWrong is the end of a program that measured, but not what should have come out.
+var errWrong = errors.New("some results are wrong or missing; see the output")
 
-// measure prints a table for 1, 16 and 64 clients.
-func measure(ctx context.Context, pool *pgxpool.Pool, runs int) error {
-	e, err := newEngine(ctx, pool)
-	if err != nil {
+// execute measures and writes the figures to out, all else to log.
+func execute(ctx context.Context, o options, out, log io.Writer) error {
+	figures := &report.Figures{}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.bound(), fmt.Errorf("the time of %s is over", o.bound()))
+	defer cancel()
+	measured := measureHere
+	if o.url != "" {
+		measured = loadService
+	}
+	begin := time.Now()
+	if err := profiled(o.profile, func() error { return measured(ctx, o, figures, log) }); err != nil {
+		figures.Fail("bench", err)
+	}
+	figures.Add("took_s", time.Since(begin).Seconds())
+	write := figures.WriteTable
+	if o.json {
+		write = figures.WriteJSON
+	}
+	if err := write(out); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- e.Run(ctx) }()
-	defer func() {
-		cancel()
-		<-ended //nolint:errcheck // it was cancelled here
-	}()
-	fmt.Println("clients  insert commits/s  start+park/s  burst runs/s  (ratio)  receipt p50 ms  round trip p50 ms   p99 ms")
-	for _, clients := range []int{1, 16, 64} {
-		n := runs
-		if clients == 1 {
-			n = max(runs/8, 1)
-		}
-		f, err := figuresOf(ctx, pool, e, clients, n)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("%7d  %16.0f  %12.0f  %12.0f  %6.2f  %15.2f  %17.2f  %7.2f\n", clients, f.inserts, f.parked, f.burst,
-			f.burst/f.inserts, ms(f.receipt), ms(f.p50), ms(f.p99))
+	if len(figures.Failed()) > 0 {
+		return errWrong
 	}
 	return nil
 }
 
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-func newEngine(ctx context.Context, pool *pgxpool.Pool) (*engine.Engine, error) {
-	key := tokens.Key{ID: "bench", Secret: make([]byte, 32)}
-	keys, err := tokens.NewKeyring([]tokens.Key{key}, []tokens.Key{key})
-	if err != nil {
-		return nil, err
+// profiled does work, and writes a CPU profile of it where a file is named.
+func profiled(file string, work func() error) error {
+	if file == "" {
+		return work()
 	}
-	e, err := engine.New(ctx, engine.Config{Pool: pool, Keys: keys})
+	f, err := os.Create(file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return e, e.Register(waitSpec, waitOnce)
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	err = work()
+	pprof.StopCPUProfile()
+	return errors.Join(err, f.Close())
 }

@@ -1,0 +1,2 @@
+// Package remote loads a Flowgate that runs already, over its HTTP API, as any client would.
+package remote

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"errors"
+	"strings"
+)
+
+// payload is what a run is started with, and what its signal brings: 200 bytes of JSON.
+type payload struct {
+	Order    string `json:"order"`
+	Decision string `json:"decision"`
+	Amount   int    `json:"amount"`
+	By       string `json:"by"`
+	Note     string `json:"note"`
+}
+
+// order is the payload of every start and every signal.
+var order = payload{
+	Order:    "ord_2026_0000004711",
+	Decision: "approved",
+	Amount:   129_900,
+	By:       "reviewer@example.com",
+	Note:     strings.Repeat("checked ", 10) + "by two people",
+}
+
+// errPayload fails a run whose signal brought something else than was sent.
+var errPayload = errors.New("the signal has another payload")
+
+// check is what every peer's workflow does with its signal.
+func (p payload) check() error {
+	if p != order {
+		return errPayload
+	}
+	return nil
+}
