@@ -1,9 +1,10 @@
 package tokens
 
 import (
+	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"math/big"
+	"math/bits"
 	"strings"
 )
 
@@ -14,6 +15,7 @@ const (
 	sumLen    = 6
 	mintedLen = len(prefix) + bodyLen + sumLen
 
+	base   = 62
 	base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
@@ -51,7 +53,7 @@ func Parse(text string) (Secret, error) {
 		return Secret{}, ErrMalformed
 	}
 	rest, sum := text[:mintedLen-sumLen], text[mintedLen-sumLen:]
-	if sum != checksum(rest) {
+	if digits := checksum([]byte(rest)); sum != string(digits[:]) {
 		return Secret{}, ErrMalformed
 	}
 	return NewSecret(text), nil
@@ -88,25 +90,44 @@ func hasOurPrefix(text string) bool {
 }
 
 // render writes 256 bits as a minted token.
-func render(bits [32]byte) Secret {
-	rest := prefix + encode(new(big.Int).SetBytes(bits[:]), bodyLen)
-	return NewSecret(rest + checksum(rest))
+func render(number [32]byte) Secret {
+	text := make([]byte, mintedLen)
+	copy(text, prefix)
+	encodeBody(text[len(prefix):mintedLen-sumLen], number)
+	sum := checksum(text[:mintedLen-sumLen])
+	copy(text[mintedLen-sumLen:], sum[:])
+	return NewSecret(string(text))
 }
 
 // checksum is the CRC-32 (IEEE) of text in six base62 digits.
-func checksum(text string) string {
-	return encode(new(big.Int).SetUint64(uint64(crc32.ChecksumIEEE([]byte(text)))), sumLen)
+func checksum(text []byte) (digits [sumLen]byte) {
+	encode(digits[:], uint64(crc32.ChecksumIEEE(text)))
+	return digits
 }
 
-// encode writes n in exactly size base62 digits, the highest first.
-func encode(n *big.Int, size int) string {
-	digits := make([]byte, size)
-	base, digit := big.NewInt(int64(len(base62))), new(big.Int)
-	for i := size - 1; i >= 0; i-- {
-		n.DivMod(n, base, digit)
-		digits[i] = base62[digit.Int64()]
+// encode fills digits with n in base62, the highest first.
+func encode(digits []byte, n uint64) {
+	for i := len(digits) - 1; i >= 0; i-- {
+		digits[i] = base62[n%base]
+		n /= base
 	}
-	return string(digits)
+}
+
+// encodeBody fills digits with 256 bits in base62, ten digits at a time: that
+// many are the remainder of a division by a number of one word.
+func encodeBody(digits []byte, number [32]byte) {
+	const tenDigits = base * base * base * base * base * base * base * base * base * base
+	var words [4]uint64
+	for i := range words {
+		words[i] = binary.BigEndian.Uint64(number[8*i:])
+	}
+	for end := len(digits); end > 0; end -= 10 {
+		var rest uint64
+		for i := range words {
+			words[i], rest = bits.Div64(rest, words[i], tenDigits)
+		}
+		encode(digits[max(end-10, 0):end], rest)
+	}
 }
 
 // all reports whether every byte of text is in the class.

@@ -50,6 +50,36 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
+// BenchmarkDigest parses payloads of the sizes that callers send, as most encoders write them and as few do.
+func BenchmarkDigest(b *testing.B) {
+	object := func(members int, sorted bool) string {
+		var text strings.Builder
+		for i := range members {
+			if !sorted {
+				i = (i * 7) % members
+			}
+			fmt.Fprintf(&text, `,"field%03d":"value of it"`, i)
+		}
+		return "{" + text.String()[1:] + "}"
+	}
+	for name, text := range map[string]string{
+		"200B canonical": object(8, true), "200B unsorted": object(8, false),
+		"10kB canonical": object(401, true), "10kB unsorted": object(401, false),
+		"200B spaced": strings.NewReplacer(":", ": ", ",", ",\n  ").Replace(object(8, true)),
+	} {
+		raw := []byte(text)
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(raw)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := canon.Parse(raw, canon.Limits{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // Memory is the cost of a hostile payload that can be asserted on any machine.
 // Not parallel: it reads counters of the whole process.
 func TestHostilePayloadsAllocateInProportion(t *testing.T) {

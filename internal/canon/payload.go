@@ -23,9 +23,12 @@ func Parse(raw []byte, lim Limits) (Payload, error) {
 	if len(raw) > lim.MaxBytes {
 		return Payload{}, &SizeError{Size: len(raw), Limit: lim.MaxBytes}
 	}
-	canonical, err := canonicalize(raw, lim.MaxDepth)
-	if err != nil {
-		return Payload{}, err
+	canonical := raw
+	if !isCanonical(raw, lim.MaxDepth) {
+		var err error
+		if canonical, err = canonicalize(raw, lim.MaxDepth); err != nil {
+			return Payload{}, err
+		}
 	}
 	return Payload{raw: bytes.Clone(raw), digest: sha256.Sum256(canonical)}, nil
 }

@@ -13,7 +13,7 @@ func (s *scanner) text(key bool) error {
 	s.out = append(s.out, '"')
 	for {
 		from := s.pos
-		s.plain()
+		s.pos = plainEnd(s.src, from)
 		s.emit(s.src[from:s.pos], key)
 		if s.pos == len(s.src) {
 			return s.refuse(ruleSyntax)
@@ -39,24 +39,26 @@ func (s *scanner) text(key bool) error {
 	}
 }
 
-// plain skips the characters that stand for themselves. It stops at a quote, a
-// backslash, a control character, a byte that is not UTF-8, or the end.
-func (s *scanner) plain() {
-	for s.pos < len(s.src) {
-		c := s.src[s.pos]
+// plainEnd returns the end of the characters from pos on that stand for
+// themselves: the position of a quote, a backslash, a control character, a byte
+// that is not UTF-8, or the end.
+func plainEnd(src []byte, pos int) int {
+	for pos < len(src) {
+		c := src[pos]
 		if c < utf8.RuneSelf {
 			if c < 0x20 || c == '"' || c == '\\' {
-				return
+				return pos
 			}
-			s.pos++
+			pos++
 			continue
 		}
-		r, size := utf8.DecodeRune(s.src[s.pos:])
+		r, size := utf8.DecodeRune(src[pos:])
 		if r == utf8.RuneError && size == 1 {
-			return
+			return pos
 		}
-		s.pos += size
+		pos += size
 	}
+	return pos
 }
 
 // escape reads one escape sequence, or two that make a surrogate pair.

@@ -156,8 +156,8 @@ func (r *Records) wakeUnlessBlocked(now time.Time) {
 
 func (r *Records) wake(now time.Time) {
 	if r.Run.WakeAt == nil || now.Before(*r.Run.WakeAt) {
-		r.Run.WakeAt = &now
-		r.woken = true
+		wake := now // on the heap only when it is kept
+		r.Run.WakeAt, r.woken = &wake, true
 	}
 }
 

@@ -35,7 +35,7 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 	if opened > t.lim.OpenWaits {
 		return BlockDecision, fmt.Sprintf("the decision names %d waits and timers; at most %d may be open", opened, t.lim.OpenWaits)
 	}
-	if more := t.moreHooks(d); more > 0 && t.state.bound+more > t.lim.OpenHooks {
+	if more := t.moreHooks(d); more > 0 && int(t.state.bound)+more > t.lim.OpenHooks {
 		return BlockDecision, t.tooManyHooks(more)
 	}
 	return "", ""
@@ -57,7 +57,7 @@ func (t *Turn) checkCommand(c, prior Command) (BlockCause, string) {
 	if err := spec.CheckName("id", id); err != nil {
 		return BlockDecision, fmt.Sprintf("the decision names a %s with a bad ID: %v", c.kind(), err)
 	}
-	if known, ok := t.state.kinds[id]; ok && known != c.kind() {
+	if known, ok := t.state.kindOf(id); ok && known != c.kind() {
 		return BlockNonDeterminism, fmt.Sprintf("ID %q is a %s in the history and a %s in the decision", id, known, c.kind())
 	}
 	if prior != nil && prior.kind() != c.kind() {
@@ -85,7 +85,7 @@ func (t *Turn) checkWait(c *OpenWait, prior Command) (BlockCause, string) {
 	if c.Timeout != nil && c.Until != nil {
 		return BlockDecision, fmt.Sprintf("wait %q has both a time-out and a time", c.ID)
 	}
-	w, known := t.state.waits[string(c.ID)]
+	w, known := t.state.waits.get(string(c.ID))
 	if known && w.signal != c.Signal {
 		return BlockNonDeterminism, fmt.Sprintf("wait %q is for signal %q in the history and for %q in the decision", c.ID, w.signal, c.Signal)
 	}
@@ -154,7 +154,7 @@ func (c *CreateHook) contradicts(other *CreateHook) string {
 func (t *Turn) opens(c Command) int {
 	switch c := c.(type) {
 	case *OpenWait:
-		if w, ok := t.state.waits[string(c.ID)]; !ok || w.status == WaitOpen || w.status == WaitWithdrew {
+		if w, ok := t.state.waits.get(string(c.ID)); !ok || w.status == WaitOpen || w.status == WaitWithdrew {
 			return 1
 		}
 	case *StartTimer:
@@ -167,6 +167,9 @@ func (t *Turn) opens(c Command) int {
 
 // moreHooks is how many more hooks count once the decision stands: those it opens less those it has done with.
 func (t *Turn) moreHooks(d Decision) int {
+	if !slices.ContainsFunc(d.Commands, func(c Command) bool { return c.kind() == KindHook }) {
+		return 0
+	}
 	more := 0
 	created, withdrawn := map[spec.HookID]bool{}, map[spec.HookID]bool{}
 	for _, c := range d.Commands {
@@ -200,7 +203,7 @@ func (t *Turn) tooManyHooks(more int) string {
 			ignored++
 		}
 	}
-	open := t.state.bound - ignored + more
+	open := int(t.state.bound) - ignored + more
 	if ignored == 0 {
 		return fmt.Sprintf("the decision would leave %d hooks open; at most %d may be", open, t.lim.OpenHooks)
 	}

@@ -36,6 +36,9 @@ func (t *Turn) Decide(d Decision) {
 
 // withdraw ends the open claims that the decision does not name, in order of their IDs. An ending names none.
 func (t *Turn) withdraw(d Decision, ending bool) {
+	if len(t.state.queue)+len(t.state.ticking) == 0 {
+		return
+	}
 	named := map[string]bool{}
 	if !ending {
 		for _, c := range d.Commands {
@@ -89,7 +92,7 @@ func (t *Turn) open(c Command, ending bool) {
 }
 
 func (t *Turn) openWait(c *OpenWait) {
-	w, known := t.state.waits[string(c.ID)]
+	w, known := t.state.waits.get(string(c.ID))
 	if known && w.status != WaitWithdrew {
 		return
 	}

@@ -29,12 +29,26 @@ func (d due) data() Data {
 	panic("history: nothing of this kind ends by time")
 }
 
-// earliestDue finds the item to settle first among those due at now, if there is one. A turn asks after every fact, at
-// one now: once nothing was due, it looks again only when something is opened that is.
-func (s *State) earliestDue(now time.Time) (due, bool) {
-	if !now.After(s.quietTo) {
+// earliestDue finds the item to settle first among those due at the turn's time, if there is one. A turn asks after every
+// fact: once nothing was due, it looks again only when something is opened that is.
+func (t *Turn) earliestDue() (due, bool) {
+	if t.quiet && !t.state.openedDue {
 		return due{}, false
 	}
+	first, found := t.state.earliestDue(t.now)
+	t.quiet, t.state.openedDue = !found, false
+	return first, found
+}
+
+// watch takes note of the deadline of what is opened at a time.
+func (s *State) watch(deadline *time.Time, at time.Time) {
+	if deadline != nil && !deadline.After(at) {
+		s.openedDue = true
+	}
+}
+
+// earliestDue finds the item to settle first among those due at now, if there is one.
+func (s *State) earliestDue(now time.Time) (due, bool) {
 	var first due
 	found := false
 	s.eachDeadline(func(deadline time.Time, d due) {
@@ -45,17 +59,7 @@ func (s *State) earliestDue(now time.Time) (due, bool) {
 			first, found = d, true
 		}
 	})
-	if !found {
-		s.quietTo = now
-	}
 	return first, found
-}
-
-// watch takes note of the deadline of what is opened.
-func (s *State) watch(deadline *time.Time) {
-	if deadline != nil && !deadline.After(s.quietTo) {
-		s.quietTo = time.Time{}
-	}
 }
 
 func (d due) before(other due) bool {
@@ -71,15 +75,26 @@ func (d due) before(other due) bool {
 // nextDue is the earliest deadline of anything open; nil when nothing has one.
 func (s *State) nextDue() *time.Time { return s.dueAfter(time.Time{}) }
 
+// EndsBy says that something open ends by time at t or before: a wait, a timer or a hook.
+func (s *State) EndsBy(t time.Time) bool {
+	next := s.nextDue()
+	return next != nil && !next.After(t)
+}
+
 // dueAfter is the earliest deadline after a time; the zero time is before all.
 func (s *State) dueAfter(t time.Time) *time.Time {
-	var next *time.Time
+	var next time.Time
+	found := false
 	s.eachDeadline(func(deadline time.Time, _ due) {
-		if (t.IsZero() || deadline.After(t)) && (next == nil || deadline.Before(*next)) {
-			next = &deadline
+		if (t.IsZero() || deadline.After(t)) && (!found || deadline.Before(next)) {
+			next, found = deadline, true
 		}
 	})
-	return next
+	if !found {
+		return nil
+	}
+	first := next // on the heap only when there is one
+	return &first
 }
 
 // eachDeadline visits every open thing that ends by time. A deadline before the opening counts as the opening.

@@ -97,6 +97,14 @@ func Encode(e Event) (Encoded, error) {
 }
 
 func encodeData(e Event) ([]byte, error) {
+	if data, ok := writePlain(e); ok {
+		return data, nil
+	}
+	return writeAny(e)
+}
+
+// writeAny gives the data of an event of any kind. What it writes is the form of the store, which writePlain keeps to.
+func writeAny(e Event) ([]byte, error) {
 	body, err := json.Marshal(e.Data)
 	if err != nil {
 		return nil, err
@@ -120,17 +128,12 @@ func Decode(generation int, seq int64, at time.Time, enc Encoded) (Event, error)
 	refuse := func(err error) (Event, error) {
 		return Event{}, &DecodeError{Type: enc.Type, Err: err}
 	}
-	create, ok := kinds[Type(enc.Type)]
+	env, data, ok := readPlain(Type(enc.Type), enc.Data)
 	if !ok {
-		return refuse(errUnknownType)
-	}
-	env, body, err := cutEnvelope(enc.Data)
-	if err != nil {
-		return refuse(errMalformed)
-	}
-	data := create()
-	if err := readWhole(body, data); err != nil {
-		return refuse(err)
+		var err error
+		if env, data, err = readAny(Type(enc.Type), enc.Data); err != nil {
+			return refuse(err)
+		}
 	}
 	if c, ok := data.(carrier); ok {
 		if len(enc.Payload) == 0 {
@@ -139,6 +142,23 @@ func Decode(generation int, seq int64, at time.Time, enc Encoded) (Event, error)
 		c.setPayload(canon.Restore(enc.Payload, payloadDigest(data)))
 	}
 	return Event{Generation: generation, Seq: seq, At: at.UTC(), Taken: env.Taken, Read: env.Read, Data: data}, nil
+}
+
+// readAny reads the stored data of an event of any kind, however it is spelled. It decides what is an event.
+func readAny(kind Type, stored []byte) (envelope, Data, error) {
+	create, ok := kinds[kind]
+	if !ok {
+		return envelope{}, nil, errUnknownType
+	}
+	env, body, err := cutEnvelope(stored)
+	if err != nil {
+		return envelope{}, nil, errMalformed
+	}
+	data := create()
+	if err := readWhole(body, data); err != nil {
+		return envelope{}, nil, err
+	}
+	return env, data, nil
 }
 
 // cutEnvelope reads the envelope, which stands before the data if there is one, and returns the data without it.

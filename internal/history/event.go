@@ -20,6 +20,14 @@ type Event struct {
 	Data Data
 }
 
+// PayloadSize is the number of bytes that the event's payload has; 0 when it carries none.
+func (e Event) PayloadSize() int64 {
+	if c, ok := e.Data.(carrier); ok {
+		return int64(len(c.payload().Bytes()))
+	}
+	return 0
+}
+
 // Data is the content of an event; each kind is one struct of this package.
 type Data interface {
 	Type() Type

@@ -69,7 +69,7 @@ func (t *Turn) Finish() Outcome {
 // call workflow code, so this one judges its last decision.
 func (t *Turn) more() bool {
 	w, _ := t.state.pairable()
-	_, isDue := t.state.earliestDue(t.now)
+	_, isDue := t.earliestDue()
 	return t.call || w != nil || isDue || len(t.state.pending) > 0
 }
 
@@ -108,10 +108,11 @@ func (t *Turn) record() Run {
 	if len(t.events) > 0 {
 		r.UpdatedAt = t.now
 	}
-	switch now := t.now; {
+	switch {
 	case r.Status.Ended():
-		r.end(r.Status, now)
+		r.end(r.Status, t.now)
 	case t.cut || t.ended:
+		now := t.now
 		r.WakeAt = &now
 	default:
 		r.WakeAt = t.state.nextDue()
@@ -125,7 +126,7 @@ func (t *Turn) namesOpen() bool {
 }
 
 func (s *State) isOpen(id string) bool {
-	if w, ok := s.waits[id]; ok {
+	if w, ok := s.waits.get(id); ok {
 		return w.status == WaitOpen
 	}
 	if tm, ok := s.timers[id]; ok {
@@ -147,7 +148,7 @@ func (t *Turn) noProgress() string {
 }
 
 func (s *State) describe(id string) string {
-	if w, ok := s.waits[id]; ok {
+	if w, ok := s.waits.get(id); ok {
 		if w.status == WaitLate {
 			return fmt.Sprintf("wait %q timed out; branch on WaitTimedOut", id)
 		}

@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/flowgate-go/flowgate/spec"
 )
@@ -124,8 +125,7 @@ func (s *State) apply(e Event) string {
 }
 
 func (s *State) receive(e Event, d *SignalReceived) {
-	s.buffer[d.Name] = append(s.buffer[d.Name], &message{seq: e.Seq, at: e.At, data: d})
-	s.unread++
+	s.unread.put(&message{seq: e.Seq, at: e.At, data: d})
 }
 
 func (s *State) applyStarted(e Event, d *RunStarted) string {
@@ -161,30 +161,27 @@ func (s *State) applyContinued(e Event, d *RunContinued) string {
 		if c.State != StateActive && c.SettledAt == nil {
 			return "a settled hook is carried without its time"
 		}
-		s.carryHook(c)
+		s.carryHook(c, e.At)
 	}
-	for name, line := range s.buffer {
-		for _, m := range line {
-			if m.seq > s.takenTo {
-				s.pending = append(s.pending, fact{seq: m.seq, at: m.at, name: name, kind: factSignal})
-			}
+	for m := range s.unread.all() {
+		if m.seq > s.takenTo {
+			s.pending = append(s.pending, fact{seq: m.seq, at: m.at, name: m.data.Name, kind: factSignal})
 		}
 	}
 	sortFacts(s.pending)
 	return ""
 }
 
-func (s *State) carryHook(c CarriedHook) {
+func (s *State) carryHook(c CarriedHook, at time.Time) {
 	h := &hook{record: c.record(), openedAt: s.clock, shown: StateActive, payload: c.answer(), seq: s.firstSeq}
-	s.hooks[c.ID], s.kinds[string(c.ID)] = h, KindHook
+	s.keepHook(h)
 	s.count(h)
 	switch {
 	case c.State == StateActive:
-		s.active[c.ID] = h
-		s.watch(c.ExpiresAt)
+		s.openHook(h, at)
 	case c.Taken:
 		h.shown = c.State
-		s.settle(string(c.ID))
+		s.settle(&h.settled)
 	default:
 		s.pending = append(s.pending, fact{seq: c.Seq, at: *c.SettledAt, hook: c.ID, kind: factHook})
 	}
@@ -200,15 +197,6 @@ func (s *State) applyEnd(status Status) string {
 	}
 	s.queue, s.ticking = nil, nil
 	return ""
-}
-
-// claim gives an ID its kind for the generation and reports whether it may have it.
-func (s *State) claim(id string, kind Kind) bool {
-	if known, ok := s.kinds[id]; ok {
-		return known == kind
-	}
-	s.kinds[id] = kind
-	return true
 }
 
 func hookIDOf(d Data) spec.HookID {

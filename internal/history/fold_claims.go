@@ -5,26 +5,26 @@ func (s *State) applyWait(e Event) string {
 	case *WaitOpened:
 		return s.openWait(e, d)
 	case *WaitCompleted:
-		w, ok := s.waits[string(d.WaitID)]
+		w, ok := s.waits.get(string(d.WaitID))
 		if !ok || w.status != WaitOpen {
 			return "the wait is not open"
 		}
-		line := s.buffer[w.signal]
-		if len(line) == 0 || line[0].seq != d.SignalSeq || line[0].data.SignalID != d.SignalID {
+		m := s.unread.head(w.signal)
+		if m == nil || m.seq != d.SignalSeq || m.data.SignalID != d.SignalID {
 			return "the signal is not the next unread one of its name"
 		}
-		w.payload = line[0].data.Payload
-		s.consume(w.signal)
+		w.took = m.data
+		s.unread.drop(w.signal)
 		s.closeWait(w, WaitDone)
 	case *WaitTimedOut:
-		w, ok := s.waits[string(d.WaitID)]
+		w, ok := s.waits.get(string(d.WaitID))
 		if !ok || w.status != WaitOpen || w.deadline == nil || e.At.Before(*w.deadline) {
 			return "the wait is not open or not due"
 		}
 		s.advance(later(*w.deadline, w.openedAt))
 		s.closeWait(w, WaitLate)
 	case *WaitWithdrawn:
-		w, ok := s.waits[string(d.WaitID)]
+		w, ok := s.waits.get(string(d.WaitID))
 		if !ok || w.status != WaitOpen {
 			return "the wait is not open"
 		}
@@ -36,39 +36,30 @@ func (s *State) applyWait(e Event) string {
 
 func (s *State) openWait(e Event, d *WaitOpened) string {
 	id := string(d.WaitID)
-	if !s.claim(id, KindWait) {
+	if !s.mayBe(id, KindWait) {
 		return "the ID is of another kind"
 	}
-	w, known := s.waits[id]
+	w, known := s.waits.get(id)
 	if known != d.Again || known && (w.status != WaitWithdrew || w.signal != d.Signal) {
 		return "the wait was opened before"
 	}
 	if !known {
 		w = &wait{id: d.WaitID, signal: d.Signal, deadline: d.Deadline}
-		s.waits[id] = w
+		s.waits.add(w)
 	}
 	w.again, w.status, w.openedSeq, w.openedAt = d.Again, WaitOpen, e.Seq, e.At
 	if d.OpenedAt != nil {
 		w.openedAt = *d.OpenedAt
 	}
 	s.queue = append(s.queue, w)
-	s.watch(w.deadline)
+	s.watch(w.deadline, e.At)
 	return ""
 }
 
 func (s *State) closeWait(w *wait, status WaitStatus) {
 	w.status = status
 	s.unqueue(w)
-	s.settle(string(w.id))
-}
-
-// consume drops the head of a line.
-func (s *State) consume(name string) {
-	s.buffer[name] = s.buffer[name][1:]
-	if len(s.buffer[name]) == 0 {
-		delete(s.buffer, name)
-	}
-	s.unread--
+	s.settle(&w.settled)
 }
 
 func (s *State) applyTimer(e Event) string {
@@ -83,7 +74,7 @@ func (s *State) applyTimer(e Event) string {
 		s.advance(later(t.due, t.openedAt))
 		t.status = WaitDone
 		s.stopTicking(t)
-		s.settle(string(d.TimerID))
+		s.settle(&t.settled)
 	case *TimerCancelled:
 		t, ok := s.timers[string(d.TimerID)]
 		if !ok || t.status != WaitOpen {
@@ -97,7 +88,7 @@ func (s *State) applyTimer(e Event) string {
 
 func (s *State) startTimer(e Event, d *TimerStarted) string {
 	id := string(d.TimerID)
-	if !s.claim(id, KindTimer) {
+	if !s.mayBe(id, KindTimer) {
 		return "the ID is of another kind"
 	}
 	t, known := s.timers[id]
@@ -106,6 +97,9 @@ func (s *State) startTimer(e Event, d *TimerStarted) string {
 	}
 	if !known {
 		t = &timer{id: d.TimerID, due: d.Due}
+		if s.timers == nil {
+			s.timers = map[string]*timer{}
+		}
 		s.timers[id] = t
 	}
 	t.status, t.openedSeq, t.openedAt = WaitOpen, e.Seq, e.At
@@ -113,6 +107,6 @@ func (s *State) startTimer(e Event, d *TimerStarted) string {
 		t.openedAt = *d.OpenedAt
 	}
 	s.ticking = append(s.ticking, t)
-	s.watch(&t.due)
+	s.watch(&t.due, e.At)
 	return ""
 }

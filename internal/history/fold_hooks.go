@@ -3,8 +3,10 @@ package history
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/flowgate-go/flowgate/internal/canon"
+	"github.com/flowgate-go/flowgate/spec"
 )
 
 func (s *State) applyHook(e Event) string {
@@ -13,18 +15,19 @@ func (s *State) applyHook(e Event) string {
 	switch d := e.Data.(type) {
 	case *HookCreated:
 		s.opened = true
-		if known || !s.claim(string(id), KindHook) {
+		if known || !s.mayBe(string(id), KindHook) {
 			return "the hook ID was used before"
 		}
 		s.createHook(e, d)
 		return ""
 	case *HookRejected:
 		s.opened = true
-		if known || !s.claim(string(id), KindHook) {
+		if known || !s.mayBe(string(id), KindHook) {
 			return "the hook ID was used before"
 		}
-		s.hooks[id] = &hook{record: Hook{ID: id}, rejected: &Rejection{Reason: d.Reason, OwnerRun: d.OwnerRun}}
-		s.settle(string(id))
+		h := &hook{record: Hook{ID: id}, rejected: &Rejection{Reason: d.Reason, OwnerRun: d.OwnerRun}}
+		s.keepHook(h)
+		s.settle(&h.settled)
 		return ""
 	}
 	if !known || h.rejected != nil || h.record.State != StateActive {
@@ -44,9 +47,24 @@ func (s *State) createHook(e Event, d *HookCreated) {
 	if d.OpenedAt != nil {
 		h.openedAt = *d.OpenedAt
 	}
-	s.hooks[d.HookID], s.active[d.HookID] = h, h
+	s.keepHook(h)
+	s.openHook(h, e.At)
 	s.count(h)
-	s.watch(d.ExpiresAt)
+}
+
+func (s *State) keepHook(h *hook) {
+	if s.hooks == nil {
+		s.hooks = map[spec.HookID]*hook{}
+	}
+	s.hooks[h.record.ID] = h
+}
+
+func (s *State) openHook(h *hook, at time.Time) {
+	if s.active == nil {
+		s.active = map[spec.HookID]*hook{}
+	}
+	s.active[h.record.ID] = h
+	s.watch(h.record.ExpiresAt, at)
 }
 
 // closeHook ends an open hook. What a caller did is shown to workflow code once the message is taken; what the engine or
@@ -97,7 +115,7 @@ func (s *State) closeHook(e Event, h *hook) string {
 
 func (s *State) show(h *hook, state HookState) {
 	h.shown = state
-	s.settle(string(h.record.ID))
+	s.settle(&h.settled)
 	s.count(h)
 }
 
@@ -171,7 +189,7 @@ func (s *State) settledBefore(a, b CarriedHook) int {
 		return 1
 	}
 	if a.Taken {
-		return cmp.Compare(s.settled[string(a.ID)], s.settled[string(b.ID)])
+		return cmp.Compare(s.hooks[a.ID].settled, s.hooks[b.ID].settled)
 	}
 	return cmp.Compare(a.ID, b.ID)
 }
@@ -183,10 +201,8 @@ func sortFacts(facts []fact) {
 // unreadRanges names the unread signals by seq, ascending.
 func (s *State) unreadRanges() []SeqRange {
 	var seqs []int64
-	for _, line := range s.buffer {
-		for _, m := range line {
-			seqs = append(seqs, m.seq)
-		}
+	for m := range s.unread.all() {
+		seqs = append(seqs, m.seq)
 	}
 	slices.Sort(seqs)
 	var ranges []SeqRange

@@ -24,8 +24,8 @@ func rowsEqualEvents(t *rapid.T, r *rig) {
 			unread++
 		}
 	}
-	if r.run.Backlog != unread || s.unread != unread {
-		t.Fatalf("backlog %d, fold %d, rows %d", r.run.Backlog, s.unread, unread)
+	if r.run.Backlog != unread || s.Unread() != unread {
+		t.Fatalf("backlog %d, fold %d, rows %d", r.run.Backlog, s.Unread(), unread)
 	}
 	for _, h := range s.HookRecords() {
 		if row := r.hooks[h.ID]; !reflect.DeepEqual(row, h) {
@@ -38,7 +38,7 @@ func rowsEqualEvents(t *rapid.T, r *rig) {
 			bound++
 		}
 	}
-	if over := s.carried(); s.bound != bound || len(over) != bound || bound > r.lim.OpenHooks {
+	if over := s.carried(); int(s.bound) != bound || len(over) != bound || bound > r.lim.OpenHooks {
 		t.Fatalf("%d hooks count, %d would go over, %d do; the limit is %d", s.bound, bound, len(over), r.lim.OpenHooks)
 	}
 	want := readAll(r)

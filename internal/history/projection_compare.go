@@ -190,7 +190,7 @@ func (p *Projection) Unreadable(row RowKind, id, text string) {
 		delete(p.signals, spec.SignalID(id))
 	case RowHook:
 		delete(p.hooks, spec.HookID(id))
-	case RowRun, RowEvent: // nothing says that it is missing
+	case RowRun, RowEvent, RowDue: // nothing says that it is missing
 	}
 }
 

@@ -15,13 +15,14 @@ const (
 	RowEvent  RowKind = "event"
 	RowSignal RowKind = "signal"
 	RowHook   RowKind = "hook"
+	RowDue    RowKind = "due" // the run's entry in the schedule
 )
 
 // Difference is one place where a row is not what the events say, or where an event breaks a law of histories. It never
 // holds a payload, a digest or metadata: of those it says that they differ.
 type Difference struct {
 	Row    RowKind
-	ID     string // of the signal or hook; the seq of an event; empty for the run
+	ID     string // of the signal or hook; the seq of an event; empty for the run, but for its number when its row is missing
 	Field  string // the column; empty when it is about the row as a whole
 	Events string // what the events say; empty stands for nothing
 	Stored string // what the row says

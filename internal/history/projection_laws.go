@@ -48,11 +48,11 @@ func (p *Projection) claims() bool { return len(p.state.queue)+len(p.state.ticki
 
 // breachOfDeadline: a wait takes only what was accepted in time.
 func (p *Projection) breachOfDeadline(d *WaitCompleted) string {
-	w, ok := p.state.waits[string(d.WaitID)]
+	w, ok := p.state.waits.get(string(d.WaitID))
 	if !ok {
 		return "" // the fold says so
 	}
-	if line := p.state.buffer[w.signal]; len(line) > 0 && !w.admits(line[0]) {
+	if m := p.state.unread.head(w.signal); m != nil && !w.admits(m) {
 		return "the signal was accepted after the wait's deadline"
 	}
 	return ""

@@ -26,22 +26,21 @@ type State struct {
 	clock       time.Time // effective time of the last settled fact: where an infinitely fast engine would stand
 	opened      bool      // a turn has appended something in this generation
 	cancelShown bool      // a wish to cancel was taken
+	openedDue   bool      // something was opened that was due already; the turn under way resets it
 
-	kinds   map[string]Kind
-	waits   map[string]*wait
+	// No list or map below is made before it is needed: a cache holds the more parked runs the smaller their states are.
+
+	waits   index[*wait]
 	timers  map[string]*timer
 	hooks   map[spec.HookID]*hook
 	queue   []*wait               // open waits, oldest opening first
 	ticking []*timer              // open timers, oldest opening first
 	active  map[spec.HookID]*hook // open hooks
-	bound   int                   // hooks that would go over into the next generation; the limit of hooks is on these
-	quietTo time.Time             // nothing open ends at or before it; zero when that is not known
-	buffer  map[string][]*message // unread signals by name, in order of acceptance
-	unread  int
+	unread  inbox
 	pending []fact // accepted and not yet taken, in order of acceptance
 	takenTo int64  // messages up to this seq are taken
-
-	settled map[string]int // when an ID settled, as a position in the order of settling
+	bound   int32  // hooks that would go over into the next generation; the limit of hooks is on these
+	settled int32  // how many IDs settled
 }
 
 type wait struct {
@@ -52,8 +51,11 @@ type wait struct {
 	openedSeq int64
 	again     bool
 	status    WaitStatus
-	payload   canon.Payload
+	took      *SignalReceived // nil until the wait consumed a signal
+	settled   int32           // position in the order of settling, from 1; 0 while it has not settled
 }
+
+func (w *wait) label() string { return string(w.id) }
 
 type timer struct {
 	id        spec.TimerID
@@ -61,6 +63,7 @@ type timer struct {
 	openedAt  time.Time // effective
 	openedSeq int64
 	status    WaitStatus
+	settled   int32 // as of a wait
 }
 
 type hook struct {
@@ -69,17 +72,12 @@ type hook struct {
 	shown    HookState // as of the facts taken, to workflow code
 	payload  canon.Payload
 	rejected *Rejection
-	read     bool // workflow code asked about the settled hook, in a committed turn
-	asked    bool // … in this one
-	byCode   bool // workflow code withdrew it, be it past its deadline
-	bound    bool // counted by State.bound
+	read     bool  // workflow code asked about the settled hook, in a committed turn
+	asked    bool  // … in this one
+	byCode   bool  // workflow code withdrew it, be it past its deadline
+	bound    bool  // counted by State.bound
+	settled  int32 // as of a wait
 	seq      int64
-}
-
-type message struct {
-	seq  int64
-	at   time.Time
-	data *SignalReceived
 }
 
 // fact is an accepted message that workflow code has not been shown.
@@ -112,30 +110,42 @@ const (
 )
 
 func newState(key RunKey) *State {
-	s := &State{key: key, status: Running}
-	s.reset()
-	return s
+	return &State{key: key, status: Running}
 }
 
 // reset forgets what belongs to one generation only.
 func (s *State) reset() {
-	s.kinds = map[string]Kind{}
-	s.waits = map[string]*wait{}
-	s.timers = map[string]*timer{}
-	s.hooks = map[spec.HookID]*hook{}
-	s.active = map[spec.HookID]*hook{}
-	s.queue, s.ticking, s.quietTo, s.bound = nil, nil, time.Time{}, 0
-	s.settled = map[string]int{}
+	s.waits, s.timers, s.hooks, s.active = index[*wait]{}, nil, nil, nil
+	s.queue, s.ticking, s.bound, s.settled = nil, nil, 0, 0
 	s.pending = nil
 	s.opened = false
-	if s.buffer == nil {
-		s.buffer = map[string][]*message{}
-	}
 }
 
-func (s *State) settle(id string) {
-	if _, done := s.settled[id]; !done {
-		s.settled[id] = len(s.settled)
+// kindOf gives what an ID stands for in the generation.
+func (s *State) kindOf(id string) (Kind, bool) {
+	if _, ok := s.waits.get(id); ok {
+		return KindWait, true
+	}
+	if _, ok := s.timers[id]; ok {
+		return KindTimer, true
+	}
+	if _, ok := s.hooks[spec.HookID(id)]; ok {
+		return KindHook, true
+	}
+	return "", false
+}
+
+// mayBe says whether an ID is of the kind or of none yet.
+func (s *State) mayBe(id string, kind Kind) bool {
+	known, ok := s.kindOf(id)
+	return !ok || known == kind
+}
+
+// settle gives a thing its place in the order of settling. What settled keeps the place that it has.
+func (s *State) settle(place *int32) {
+	if *place == 0 {
+		s.settled++
+		*place = s.settled
 	}
 }
 
@@ -145,7 +155,9 @@ func (s *State) take(seq int64) bool {
 		return false
 	}
 	f := s.pending[0]
-	s.pending = s.pending[1:]
+	if s.pending = s.pending[1:]; len(s.pending) == 0 {
+		s.pending = nil // or the empty list would keep the array
+	}
 	s.takenTo = f.seq
 	s.advance(f.at)
 	switch f.kind {
@@ -170,12 +182,12 @@ func (s *State) pairable() (*wait, *message) {
 	var found *wait
 	var first *message
 	for _, w := range s.queue {
-		line := s.buffer[w.signal]
-		if len(line) == 0 || line[0].seq > s.takenTo || !w.admits(line[0]) {
+		m := s.unread.head(w.signal)
+		if m == nil || m.seq > s.takenTo || !w.admits(m) {
 			continue
 		}
-		if first == nil || line[0].seq < first.seq {
-			found, first = w, line[0]
+		if first == nil || m.seq < first.seq {
+			found, first = w, m
 		}
 	}
 	return found, first

@@ -54,21 +54,21 @@ func describe(e Event) string {
 func dump(s *State) map[string]string {
 	out := map[string]string{
 		"head": fmt.Sprint(s.key, s.workflow, s.version, s.startedAt, string(s.input.Bytes()), s.generation, s.firstSeq, s.nextSeq,
-			s.lastAt, s.status, s.clock, s.opened, s.cancelShown, s.unread, s.takenTo),
-		"kinds":   fmt.Sprint(s.kinds),
+			s.lastAt, s.status, s.clock, s.opened, s.cancelShown, s.Unread(), s.takenTo),
 		"settled": fmt.Sprint(s.settled),
 		"pending": fmt.Sprint(s.pending),
 	}
-	for id, w := range s.waits {
-		out["wait "+id] = fmt.Sprint(w.signal, stamp(w.deadline), w.openedAt, w.openedSeq, w.again, w.status, string(w.payload.Bytes()))
+	for id, w := range s.waits.things() {
+		_, took := s.Wait(id)
+		out["wait "+id] = fmt.Sprint(w.signal, stamp(w.deadline), w.openedAt, w.openedSeq, w.again, w.status, w.settled, string(took.Bytes()))
 	}
 	for id, tm := range s.timers {
-		out["timer "+id] = fmt.Sprint(tm.due, tm.openedAt, tm.openedSeq, tm.status)
+		out["timer "+id] = fmt.Sprint(tm.due, tm.openedAt, tm.openedSeq, tm.status, tm.settled)
 	}
 	for id, h := range s.hooks {
 		r := h.record
 		out["hook "+string(id)] = fmt.Sprint(r.ID, r.Name, r.State, r.PayloadDigest, r.CreatedAt, stamp(r.ExpiresAt), stamp(r.ResolvedAt),
-			r.ResolvedSeq, r.Actor, h.openedAt, h.shown, string(h.payload.Bytes()), h.rejected, h.read, h.byCode, h.seq)
+			r.ResolvedSeq, r.Actor, h.openedAt, h.shown, string(h.payload.Bytes()), h.rejected, h.read, h.byCode, h.settled, h.seq)
 	}
 	for _, w := range s.queue {
 		out["queue"] += string(w.id) + " "
@@ -77,12 +77,22 @@ func dump(s *State) map[string]string {
 		out["ticking"] += string(tm.id) + " "
 	}
 	out["active"] = fmt.Sprint(s.bound, slices.Sorted(maps.Keys(s.active)))
-	for name, line := range s.buffer {
-		for _, m := range line {
-			out["buffer "+name] += fmt.Sprint(m.seq, m.at, " ")
-		}
+	for m := range s.unread.all() {
+		out["unread "+m.data.Name] += fmt.Sprint(m.seq, m.at, " ")
 	}
 	return out
+}
+
+// things gives all of an index by ID.
+func (x *index[T]) things() map[string]T {
+	all := maps.Clone(x.many)
+	for _, t := range x.few {
+		if all == nil {
+			all = map[string]T{}
+		}
+		all[t.label()] = t
+	}
+	return all
 }
 
 func stamp(t *time.Time) string {

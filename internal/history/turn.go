@@ -35,6 +35,7 @@ type Turn struct {
 	laterDue *time.Time // when something that was open before this turn is due next, that is not due yet
 
 	calls   int
+	quiet   bool // nothing was due when it was asked last
 	call    bool // workflow code has to be called, whatever settles
 	cut     bool
 	ended   bool // no further call: the run ended or the generation did
@@ -118,7 +119,7 @@ func (t *Turn) pair() bool {
 // settleNext takes the next fact in order of effective time: a due item, or an accepted message; at equal times the due
 // item first.
 func (t *Turn) settleNext() bool {
-	item, isDue := t.state.earliestDue(t.now)
+	item, isDue := t.earliestDue()
 	if len(t.state.pending) > 0 {
 		next := t.state.pending[0]
 		if !isDue || next.at.Before(item.effective) || t.state.wasBuffered(item) {
@@ -145,7 +146,7 @@ func (s *State) wasBuffered(item due) bool {
 	if item.kind != KindWait {
 		return false
 	}
-	w := s.waits[item.id]
+	w, _ := s.waits.get(item.id)
 	for _, f := range s.pending {
 		switch {
 		case w.again || f.seq > w.openedSeq || f.at.After(w.openedAt):
@@ -169,6 +170,9 @@ func (t *Turn) emit(data Data) {
 		return
 	}
 	e.Taken, t.taken = t.taken, nil
+	if t.events == nil {
+		t.events = make([]Event, 0, 2) // what a signal makes of a run that waits for it
+	}
 	t.events = append(t.events, e)
 }
 

@@ -55,18 +55,21 @@ func (s *State) NextSeq() int64 { return s.nextSeq }
 func (s *State) HistoryLength() int64 { return s.nextSeq - s.firstSeq }
 
 // Unread is the number of accepted signals that no wait consumed.
-func (s *State) Unread() int { return s.unread }
+func (s *State) Unread() int { return s.unread.size() }
 
 // CancelRequested says that somebody asked to cancel and workflow code may know.
 func (s *State) CancelRequested() bool { return s.cancelShown }
 
 // Wait gives the status of a wait, and the payload it consumed when it is done.
 func (s *State) Wait(id string) (WaitStatus, canon.Payload) {
-	w, ok := s.waits[id]
-	if !ok {
+	w, ok := s.waits.get(id)
+	switch {
+	case !ok:
 		return WaitUnknown, canon.Payload{}
+	case w.took == nil:
+		return w.status, canon.Payload{}
 	}
-	return w.status, w.payload
+	return w.status, w.took.Payload
 }
 
 // TimerFired says that the timer's due time passed while it was open.
@@ -115,10 +118,10 @@ func (s *State) HookRecords() []Hook {
 // First gives the ID among ids that settled first, or "" while none has. It never changes within a generation. Hooks
 // among ids count as asked about.
 func (s *State) First(ids ...string) string {
-	first, best := "", len(s.settled)
+	first, best := "", s.settled+1
 	for _, id := range ids {
-		if at, ok := s.settled[id]; ok && at < best {
-			first, best = id, at
+		if place := s.settledAt(id); place != 0 && place < best {
+			first, best = id, place
 		}
 		if h, ok := s.hooks[spec.HookID(id)]; ok && h.rejected == nil && h.shown != StateActive {
 			s.ask(h)
@@ -127,10 +130,24 @@ func (s *State) First(ids ...string) string {
 	return first
 }
 
+// settledAt is the place of an ID in the order of settling; 0 while it has not settled.
+func (s *State) settledAt(id string) int32 {
+	if w, ok := s.waits.get(id); ok {
+		return w.settled
+	}
+	if t, ok := s.timers[id]; ok {
+		return t.settled
+	}
+	if h, ok := s.hooks[spec.HookID(id)]; ok {
+		return h.settled
+	}
+	return 0
+}
+
 // Peek lists the unread signals of a name that workflow code may know of, in order of acceptance.
 func (s *State) Peek(name string) []*SignalReceived {
 	var shown []*SignalReceived
-	for _, m := range s.buffer[name] {
+	for m := range s.unread.of(name) {
 		if m.seq <= s.takenTo {
 			shown = append(shown, m.data)
 		}
