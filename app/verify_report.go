@@ -26,8 +26,8 @@ func newVerifyReport(in invocation, asJSON bool) *verifyReport {
 type differenceLine struct {
 	Namespace string  `json:"namespace"`
 	RunID     string  `json:"run_id"`
-	Row       string  `json:"row"`             // run, event, signal or hook
-	ID        string  `json:"id,omitempty"`    // of the signal or hook; seq of the event
+	Row       string  `json:"row"`             // run, event, signal, hook or due
+	ID        string  `json:"id,omitempty"`    // of the signal or hook; seq of the event; number of a missing run
 	Field     string  `json:"field,omitempty"` // column; absent when it is about the row
 	Events    *string `json:"events,omitempty"`
 	Stored    *string `json:"stored,omitempty"`

@@ -107,7 +107,7 @@ func (c *call) size() int {
 
 // refuseWaiting answers whoever still waits when the lanes have ended.
 func (s *Store) refuseWaiting() {
-	for _, c := range s.side.drain() {
+	for _, c := range append(s.side.drain(), s.turning.drain()...) {
 		c.refuse(unavailable(errNotRunning))
 	}
 	for {

@@ -20,6 +20,8 @@ type record struct {
 	now   time.Time // acceptance time: never before the run's last event
 	fresh bool      // this transaction inserted the row, as it stands after a run.started alone
 	due   bool      // a turn was due before this batch
+	was   schedule  // as the row stands
+	bare  bool      // the record lacks the labels that the run has
 }
 
 // ruling is what a transaction decided. It is worth nothing until the transaction committed.
@@ -123,6 +125,7 @@ func (r *replies) records(starts []*history.StartRun) (map[history.RunKey]*recor
 		run := freshRun(first[history.RunKey{Namespace: spec.Namespace(row.Namespace), RunID: spec.RunID(row.RunID)}], row.StartedAt.UTC())
 		byID[row.ID] = newRecord(row.ID, run, clock)
 		byID[row.ID].Fresh, byID[row.ID].fresh = true, true
+		byID[row.ID].was = schedule{wakeAt: &run.StartedAt}
 		byKey[run.Key] = byID[row.ID]
 	}
 	for _, row := range *r.locked {
@@ -170,7 +173,7 @@ func newRecord(id int64, run history.Run, clock time.Time) *record {
 	if run.UpdatedAt.After(now) {
 		now = run.UpdatedAt
 	}
-	return &record{id: id, now: now, Records: history.Records{
+	return &record{id: id, now: now, was: scheduleOf(run), Records: history.Records{
 		Run: run, Known: true, Signals: map[spec.SignalID]history.Signal{}, Hooks: map[spec.HookID]history.Hook{},
 	}}
 }

@@ -44,8 +44,14 @@ func (r *acceptRig) crowd(n int) {
 // plan explains a statement as the door runs it and returns its nodes, one "type on relation by index" per line.
 func (r *acceptRig) plan(tx pgx.Tx, sql string, params any) string {
 	r.t.Helper()
+	return r.explained(tx, "explain (format json) "+sql, params)
+}
+
+// explained is plan for a statement that says how to explain it.
+func (r *acceptRig) explained(tx pgx.Tx, sql string, params any) string {
+	r.t.Helper()
 	var text []byte
-	if err := tx.QueryRow(r.t.Context(), "explain (format json) "+sql, arguments(params)...).Scan(&text); err != nil {
+	if err := tx.QueryRow(r.t.Context(), sql, arguments(params)...).Scan(&text); err != nil {
 		r.t.Fatalf("%s: %v", sql, err)
 	}
 	var out []map[string]any
@@ -72,7 +78,7 @@ func (r *acceptRig) acceptStatements(n, size int) map[string]struct {
 } {
 	q := inquiry{}
 	var hooks sqlc.SettleHooksParams
-	var runs sqlc.UpdateRunsParams
+	var runs runChanges
 	at := time.Now()
 	for i := range n {
 		key := keyOf(fmt.Sprint("run-", 1+i*size/n))
@@ -80,7 +86,7 @@ func (r *acceptRig) acceptStatements(n, size int) map[string]struct {
 		q.askSignal(key, "s1")
 		q.askHook(key, "h1")
 		id := int64(1 + i*size/n)
-		addRun(&runs, storedRun{ID: id, Run: history.Run{Status: history.Running, Generation: 1, FirstSeq: 1, NextSeq: 2}})
+		runs.addRow(id, history.Run{Status: history.Running, Generation: 1, FirstSeq: 1, NextSeq: 2})
 		addSettled(&hooks, id, history.Hook{ID: spec.HookID("h1"), State: history.StateResumed, ResolvedAt: &at})
 	}
 	namespaces, ids := columns(q.keys)
@@ -95,7 +101,7 @@ func (r *acceptRig) acceptStatements(n, size int) map[string]struct {
 		"KnownSignals":    {sqlc.KnownSignals, q.signals},
 		"KnownHooks":      {sqlc.KnownHooks, q.hooks},
 		"ActiveHooks":     {sqlc.ActiveHooks, sqlc.ActiveHooksParams{Namespaces: namespaces, RunIds: ids}},
-		"UpdateRuns":      {sqlc.UpdateRuns, runs},
+		"UpdateRuns":      {sqlc.UpdateRuns, runs.rows},
 		"SettleHooks":     {sqlc.SettleHooks, hooks},
 	}
 }

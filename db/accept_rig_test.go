@@ -251,7 +251,8 @@ func (r *acceptRig) resume(run, id, text string) *history.ResumeHook {
 	return &history.ResumeHook{Run: keyOf(run), HookID: spec.HookID(id), Payload: payload(r.t, text), Actor: "ada"}
 }
 
-// consistent checks that the rows of every run agree with its events: no gap, no double, no lost signal.
+// consistent checks that the rows of every run agree with its events: no gap, no double, no lost signal; and that the
+// schedule is that of the runs.
 func (r *acceptRig) consistent() {
 	r.t.Helper()
 	for what, query := range map[string]string{
@@ -268,6 +269,10 @@ func (r *acceptRig) consistent() {
 			on b.run = a.run and b.seq = a.seq + 1 where b.at < a.at`,
 		"runs that started at another time than their first event": `select count(*) from runs r join events e
 			on e.run = r.id and e.seq = 1 where r.started_at <> e.at`,
+		"runs or entries of the schedule that differ": `select count(*) from due d full join runs r
+			on r.id = d.run and r.workflow = d.workflow and r.version = d.version and r.wake_at = d.wake_at
+			and d.blocked = (r.status = 'blocked')
+			where r.id is null or d.run is null and r.wake_at is not null`,
 	} {
 		if n := value[int](r, query); n != 0 {
 			r.t.Errorf("%d %s", n, what)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -49,12 +50,17 @@ func (s *Store) commitOnce(calls []*call, mode lockMode) (*ruling, error) {
 	var lost *connectionError
 	if errors.As(err, &lost) && (lost.committing || !errors.Is(err, context.DeadlineExceeded)) {
 		if lost.committing {
-			defer s.notify.ended()
-			defer s.Nudge()
+			defer s.lookEverywhere()
 		}
 		return s.commit(calls, mode)
 	}
 	return r, err
+}
+
+// lookEverywhere has every process, this one included, look for what became due and what ended.
+func (s *Store) lookEverywhere() {
+	s.Nudge()
+	s.notify.everybody()
 }
 
 func (s *Store) commit(calls []*call, mode lockMode) (*ruling, error) {
@@ -102,15 +108,48 @@ func (s *Store) publish(calls []*call, r *ruling) {
 func (s *Store) announce(changed []*record) {
 	for _, rec := range changed {
 		run := rec.Run
+		s.keep(storedRun{ID: rec.id, Run: run, bare: rec.bare}, rec.now)
+		for _, id := range rec.NewSignals {
+			s.sent.add(run.Key, id)
+		}
 		if run.Status.Ended() {
-			s.cfg.Ended(run.Key)
+			s.cfg.Ended(run.Key, nil)
 			s.notify.ended()
 		}
 		if run.WakeAt != nil && !run.WakeAt.After(rec.now) {
-			s.cfg.Ready(RunRef{Key: run.Key, Code: Code{Workflow: run.Workflow, Version: run.Version}})
-			s.notify.ready()
+			s.becameDue(rec)
 		}
 	}
+}
+
+// keep remembers the record of a run, unless another process changes it next: one that is due, of code that nobody here
+// takes.
+func (s *Store) keep(r storedRun, now time.Time) {
+	due := r.Run.WakeAt != nil && !r.Run.WakeAt.After(now)
+	if due && !s.cfg.Takes(Code{Workflow: r.Run.Workflow, Version: r.Run.Version}) {
+		s.records.drop(r.Run)
+		return
+	}
+	s.records.put(r)
+}
+
+// becameDue hands a run over to whoever advances runs in this process. When nobody here takes it, all processes are told
+// to look for due runs.
+func (s *Store) becameDue(rec *record) {
+	ref := RunRef{Key: rec.Run.Key, Code: Code{Workflow: rec.Run.Workflow, Version: rec.Run.Version}}
+	if s.handsOver(rec, ref.Code) && s.handed.add(handedRecord(rec)) {
+		s.turning.hand(rec.Run.Key, s.cfg.Clock())
+		s.cfg.Handed()
+		return
+	}
+	s.cfg.Ready(ref)
+	s.notify.ready()
+}
+
+// handsOver says that a turn of the run may be decided before its row is locked, by somebody in this process.
+func (s *Store) handsOver(rec *record, code Code) bool {
+	return len(rec.Events) > 0 && rec.Run.Status == history.Running && s.cfg.Takes(code) &&
+		!s.vain.has(rec.id, s.cfg.Clock())
 }
 
 // divertStarts moves starts, with all calls of their runs, to the side lane and returns the others: only inserting a run

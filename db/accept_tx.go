@@ -58,6 +58,7 @@ func (s *Store) acceptIn(ctx context.Context, tx pgx.Tx, messages []history.Mess
 	host := queueRows[sqlc.HostSettingsRow](p, sqlc.HostSettings, nil)
 	p.exec(sqlc.SetHostSettings, sqlc.SetHostSettingsParams{
 		LockTimeout: milliseconds(s.cfg.LockTimeout), HashJoin: "off", MergeJoin: "off", SeqScan: "off", Jit: "off",
+		PlanCacheMode: "force_generic_plan", Due: "kept",
 	})
 	r, err := s.judge(ctx, tx, p, messages, waitForLock)
 	if err != nil {

@@ -7,7 +7,7 @@ func (r *ruling) write(p *pipeline) (bool, error) {
 	var events sqlc.AppendEventsParams
 	var signals sqlc.InsertSignalsParams
 	var hooks sqlc.SettleHooksParams
-	var runs sqlc.UpdateRunsParams
+	var runs runChanges
 	for _, rec := range r.changed {
 		if err := addEvents(&events, rec.id, rec.Events); err != nil {
 			return false, err
@@ -17,7 +17,7 @@ func (r *ruling) write(p *pipeline) (bool, error) {
 			addSettled(&hooks, rec.id, rec.Hooks[id])
 		}
 		if !rec.fresh || len(rec.Events) > 1 { // else the row was inserted as it is now
-			addRun(&runs, storedRun{ID: rec.id, Run: rec.Run})
+			runs.add(rec.id, rec.was, rec.Run)
 		}
 	}
 	if len(events.Runs) > 0 {
@@ -29,9 +29,7 @@ func (r *ruling) write(p *pipeline) (bool, error) {
 	if len(hooks.Runs) > 0 {
 		p.exec(sqlc.SettleHooks, hooks)
 	}
-	if len(runs.Ids) > 0 {
-		p.exec(sqlc.UpdateRuns, runs)
-	}
+	runs.queue(p)
 	return len(r.changed) > 0, nil
 }
 

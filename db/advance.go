@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/flowgate-go/flowgate/db/internal/sqlc"
 	"github.com/flowgate-go/flowgate/internal/history"
 	"github.com/flowgate-go/flowgate/spec"
 )
@@ -33,8 +34,9 @@ const (
 
 // Advance asks for turns of due runs.
 type Advance struct {
-	Codes []Code // only runs of these are looked at
-	Limit int    // runs of one transaction, at least 1
+	Codes []Code        // only runs of these are looked at
+	Limit int           // runs of one transaction, at least 1
+	Grace time.Duration // runs that are due for less are left to AdvanceHanded
 	// Decide runs one turn. It is called for one run after the other on the caller's goroutine, while the rows are locked,
 	// so it must bound its time. The state is its own: it may change it, and keep it when it returns Drop. rejected names
 	// the hooks of this run that were refused when the same turn was decided a moment ago; the state is a fresh one then.
@@ -69,6 +71,7 @@ func (s *Store) Advance(ctx context.Context, a Advance) (Advanced, error) {
 	}
 	c := &claim{store: s, Advance: a}
 	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, c.due)
+	defer c.over()
 	if err == nil {
 		return s.publishTurns(ctx, c), nil
 	}
@@ -78,10 +81,23 @@ func (s *Store) Advance(ctx context.Context, a Advance) (Advanced, error) {
 	return s.advanceEach(ctx, a, c)
 }
 
+// NextDue says in how long, by the database's clock, something of these codes is due, be it locked or not; nothing due is
+// ages away. It is one statement, for whoever has nothing else to do, and changes nothing. Errors: ErrUnavailable,
+// *DatabaseError.
+func (s *Store) NextDue(ctx context.Context, codes []Code) (time.Duration, error) {
+	workflows, versions := codeArrays(codes)
+	rows, err := statements.NextDue(ctx, s.pool, sqlc.NextDueParams{Workflows: workflows, Versions: versions})
+	if err != nil {
+		return 0, readError(err, nil)
+	}
+	return rows[0].FirstDue.Sub(rows[0].AskedAt), nil
+}
+
 // AdvanceOne claims one run, waiting up to 500 ms for its lock, and advances it as Advance does. Claimed is 0 when the
 // lock could not be had, or when the run is not due any more or not of the codes.
 func (s *Store) AdvanceOne(ctx context.Context, a Advance, run history.RunKey) (Advanced, error) {
 	c := &claim{store: s, Advance: a}
+	defer c.over()
 	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, func(ctx context.Context, conn *pgx.Conn) error {
 		return c.one(ctx, conn, run)
 	})
@@ -144,14 +160,33 @@ func (s *Store) publishTurns(ctx context.Context, c *claim) Advanced {
 
 func (s *Store) publishTurn(r *claimedRun) {
 	run := r.outcome.Run
+	s.records.put(storedRun{ID: r.ID, Run: run, bare: r.bare})
 	if r.outcome.Ended {
-		s.cfg.Ended(run.Key)
+		s.cfg.Ended(run.Key, r.ending())
 		s.notify.ended()
 		return
 	}
 	if !r.outcome.Blocked && r.state.Generation() == run.Generation && r.state.NextSeq() == run.NextSeq {
 		s.states.put(r.ID, r.state, r.size)
 	}
+}
+
+// ending is the run as ReadRun shows it after the turn that ended it; nil if a part of that is not at hand.
+func (r *claimedRun) ending() *RunView {
+	if r.bare || len(r.outcome.Events) == 0 {
+		return nil
+	}
+	view := &RunView{Run: r.outcome.Run, Input: r.state.Input().Bytes()}
+	switch last := r.outcome.Events[len(r.outcome.Events)-1].Data.(type) {
+	case *history.RunCompleted:
+		view.Output = last.Output.Bytes()
+	case *history.RunFailed:
+		view.Error = last.Message
+	case *history.RunCancelled:
+	default:
+		return nil
+	}
+	return view
 }
 
 // stall keeps failed runs from being claimed over and over: a run whose rows, events or decision are the reason is

@@ -26,6 +26,8 @@ type claim struct {
 	conn  *pgx.Conn
 	runs  []*claimedRun // oldest due time first
 
+	turning []history.RunKey // runs whose calls are held back
+
 	left    []*claimedRun // runs that were claimed and left for the next claim
 	full    bool          // as many as the limit were due
 	ahead   time.Duration // of this process's clock is the database's
@@ -74,7 +76,7 @@ func (c *claim) due(ctx context.Context, conn *pgx.Conn) error {
 	p.begin(c.store.cfg.LockTimeout)
 	rows := queueRows[sqlc.ClaimRunsRow](p, sqlc.ClaimRuns, sqlc.ClaimRunsParams{
 		Workflows: workflows, Versions: versions, Floors: c.store.floors.of(c.Codes, c.store.cfg.Clock()), Batch: int64(max(c.Limit, 1)),
-		Unreadable: c.store.newer.at(c.store.cfg.Clock()),
+		Unreadable: c.store.newer.at(c.store.cfg.Clock()), Grace: c.Grace.Seconds(),
 	})
 	if err := p.send(ctx, conn); err != nil {
 		return err
@@ -140,10 +142,26 @@ func (c *claim) one(ctx context.Context, conn *pgx.Conn, key history.RunKey) err
 	return c.advance(ctx, conn)
 }
 
+// begins holds back the calls to a run until the claim is over.
+func (c *claim) begins(key history.RunKey) {
+	c.store.turning.begin(key, c.store.cfg.Clock())
+	c.turning = append(c.turning, key)
+}
+
+// over lets the calls go that were held back.
+func (c *claim) over() {
+	for _, key := range c.turning {
+		c.store.turning.end(key)
+	}
+	c.turning = nil
+}
+
 // hold takes a locked row into the claim. One that is no record fails alone.
 func (c *claim) hold(row sqlc.Run) {
 	r := &claimedRun{storedRun: storedRun{ID: row.ID}}
 	c.runs = append(c.runs, r)
+	c.store.handed.forget(row.ID) // from here on it is this claim's
+	c.begins(history.RunKey{Namespace: spec.Namespace(row.Namespace), RunID: spec.RunID(row.RunID)})
 	run, err := runRecord(row)
 	if err != nil {
 		r.Run.Key = history.RunKey{Namespace: spec.Namespace(row.Namespace), RunID: spec.RunID(row.RunID)}

@@ -49,17 +49,17 @@ func keyStatements(n, size int) map[string]struct {
 	return map[string]statement{
 		"ClaimRuns": {sqlc.ClaimRuns, sqlc.ClaimRunsParams{
 			Workflows: workflows, Versions: versions, Floors: make([]time.Time, 2), Batch: int64(n),
-		}, `runs_due`},
+		}, `due_pkey|runs_pkey`},
 		"ClaimRun": {sqlc.ClaimRun, sqlc.ClaimRunParams{
 			Namespace: "default", RunID: "run-1", Workflows: workflows, Versions: versions,
 		}, `runs_run_id`},
 		"WakeBlocked": {sqlc.WakeBlocked, sqlc.WakeBlockedParams{
 			Workflows: workflows, Versions: versions, Page: wakePage,
-		}, `runs_blocked_code|runs_pkey`},
+		}, `due_blocked|due_pkey|runs_pkey`},
 		"StillBlocked": {sqlc.StillBlocked, sqlc.StillBlockedParams{
 			Workflows: workflows, Versions: versions, Page: wakePage,
-		}, `runs_blocked_code`},
-		"WakeBlockedRun": {sqlc.WakeBlockedRun, sqlc.WakeBlockedRunParams{Namespace: "default", RunID: "run-1"}, `runs_run_id`},
+		}, `due_blocked|runs_pkey`},
+		"WakeBlockedRun": {sqlc.WakeBlockedRun, sqlc.WakeBlockedRunParams{Namespace: "default", RunID: "run-1"}, `runs_run_id|runs_pkey|due_pkey`},
 		"EventsFrom":     {sqlc.EventsFrom, sqlc.EventsFromParams{Runs: runs, Seqs: seqs}, `events_pkey`},
 		"EventsBetween":  {sqlc.EventsBetween, sqlc.EventsBetweenParams{Runs: runs, Firsts: seqs, Lasts: seqs}, `events_pkey`},
 		"ConsumeSignals": {sqlc.ConsumeSignals, sqlc.ConsumeSignalsParams{
@@ -181,9 +181,10 @@ func (r *acceptRig) listsUseIndexes() {
 		params  any
 		indexes string
 	}{
-		"runs":            {sqlc.ListRuns, sqlc.ListRunsParams{Namespace: "default", Before: newest, Count: 51}, `runs_recent`},
-		"runs, page 9":    {sqlc.ListRuns, sqlc.ListRunsParams{Namespace: "default", Before: 5000, Count: 51}, `runs_recent|runs_pkey`},
-		"runs, completed": {sqlc.ListRuns, sqlc.ListRunsParams{Namespace: "default", Before: newest, Status: "completed", Count: 51}, `runs_recent`},
+		"runs":                           {sqlc.ListRuns, sqlc.ListRunsParams{Namespace: "default", Before: newest, Count: 51}, `runs_recent|runs_pkey`},
+		"runs, page 9":                   {sqlc.ListRuns, sqlc.ListRunsParams{Namespace: "default", Before: 5000, Count: 51}, `runs_recent|runs_pkey`},
+		"runs, completed":                {sqlc.ListRuns, sqlc.ListRunsParams{Namespace: "default", Before: newest, Status: "completed", Count: 51}, `runs_recent|runs_pkey`},
+		"runs of a tenant that has none": {sqlc.ListRuns, sqlc.ListRunsParams{Namespace: "absent", Before: newest, Count: 51}, `runs_recent|runs_run_id`},
 		"runs, labelled": {sqlc.ListLabelledRuns, sqlc.ListLabelledRunsParams{
 			Namespace: "default", Before: newest, Labels: blue, Count: 51,
 		}, `runs_labels|runs_recent`},

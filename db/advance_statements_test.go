@@ -98,11 +98,11 @@ func TestStatementsOfAClaim(t *testing.T) {
 	for i := range 30 {
 		r.ok(r.startOf(fmt.Sprint("r", i)))
 	}
-	step("begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "AppendEvents", "UpdateRuns", "commit")
+	step("begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "AppendEvents", "UpdateRuns", "Unschedule", "commit")
 	for i := range 30 {
 		r.ok(r.signal(fmt.Sprint("r", i), "s1", "1"))
 	}
-	step("begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "AppendEvents", "ConsumeSignals", "UpdateRuns", "commit")
+	step("begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "AppendEvents", "ConsumeSignals", "UpdateRuns", "Unschedule", "commit")
 	step("begin", "SetTimeouts", "ClaimRuns", "rollback")
 }
 
@@ -145,9 +145,9 @@ func TestStatementsOfHooks(t *testing.T) {
 		}
 	}
 	step(own("k1"), 4, "begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "savepoint", "InsertHooks",
-		"AppendEvents", "UpdateRuns", "commit")
+		"AppendEvents", "UpdateRuns", "Unschedule", "commit")
 	step(own("k2", "k1"), 4, "begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "savepoint", "LockTokens", "TokenOwners",
-		"InsertHooks", "AppendEvents", "UpdateRuns", "commit")
+		"InsertHooks", "AppendEvents", "UpdateRuns", "Unschedule", "commit")
 	step(claims(hookUnder("h", "r1", "k1")), 6, "begin", "SetTimeouts", "ClaimRuns", "Clock", "EventsFrom", "savepoint", "InsertHooks",
-		"TokenOwners", "rollback", "EventsFrom", "AppendEvents", "UpdateRuns", "commit")
+		"TokenOwners", "rollback", "EventsFrom", "AppendEvents", "UpdateRuns", "Unschedule", "commit")
 }

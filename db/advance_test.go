@@ -17,7 +17,7 @@ func TestRunAdvancesToItsEnd(t *testing.T) {
 	var ended []history.RunKey
 	var mu sync.Mutex
 	r := running(t, func(c *Config) {
-		c.Ended = func(k history.RunKey) { mu.Lock(); defer mu.Unlock(); ended = append(ended, k) }
+		c.Ended = func(k history.RunKey, _ *RunView) { mu.Lock(); defer mu.Unlock(); ended = append(ended, k) }
 	})
 	r.ok(r.startOf("a"))
 	if done := r.advance(by(approval)); done.Claimed != 1 || done.Committed != 1 || done.Full {

@@ -14,7 +14,7 @@ func (c *claim) write(ctx context.Context) error {
 		events  sqlc.AppendEventsParams
 		signals sqlc.ConsumeSignalsParams
 		hooks   sqlc.SettleHooksParams
-		runs    sqlc.UpdateRunsParams
+		runs    runChanges
 	)
 	for _, r := range c.runs {
 		if r.dropped {
@@ -27,9 +27,9 @@ func (c *claim) write(ctx context.Context) error {
 		for _, h := range r.outcome.ClosedHooks {
 			addSettled(&hooks, r.ID, h)
 		}
-		addRun(&runs, storedRun{ID: r.ID, Run: r.outcome.Run})
+		runs.add(r.ID, scheduleOf(r.Run), r.outcome.Run)
 	}
-	if len(runs.Ids) == 0 {
+	if runs.none() {
 		return nil
 	}
 	p := &pipeline{}
@@ -42,7 +42,7 @@ func (c *claim) write(ctx context.Context) error {
 	if len(hooks.Runs) > 0 {
 		p.exec(sqlc.SettleHooks, hooks)
 	}
-	p.exec(sqlc.UpdateRuns, runs)
+	runs.queue(p)
 	p.commit()
 	return p.send(ctx, c.conn)
 }

@@ -34,25 +34,26 @@ func (s *Store) Block(ctx context.Context, run history.RunKey, nextSeq int64, ca
 		}
 		s.states.drop(row.ID)
 		now := later((*clock)[0].UTC(), record.UpdatedAt)
-		return writeBlocked(ctx, conn, row.ID, history.BlockedOutcome(record, cause, diagnosis, now, s.cfg.Limits))
+		return writeBlocked(ctx, conn, storedRun{ID: row.ID, Run: record},
+			history.BlockedOutcome(record, cause, diagnosis, now, s.cfg.Limits))
 	})
 	return translate(err)
 }
 
-func writeBlocked(ctx context.Context, conn *pgx.Conn, id int64, out history.Outcome) error {
+func writeBlocked(ctx context.Context, conn *pgx.Conn, before storedRun, out history.Outcome) error {
 	var (
 		events sqlc.AppendEventsParams
-		runs   sqlc.UpdateRunsParams
+		runs   runChanges
 	)
-	if err := addEvents(&events, id, out.Events); err != nil {
+	if err := addEvents(&events, before.ID, out.Events); err != nil {
 		return err
 	}
-	addRun(&runs, storedRun{ID: id, Run: out.Run})
+	runs.add(before.ID, scheduleOf(before.Run), out.Run)
 	p := &pipeline{}
 	if len(events.Runs) > 0 {
 		p.exec(sqlc.AppendEvents, events)
 	}
-	p.exec(sqlc.UpdateRuns, runs)
+	runs.queue(p)
 	p.commit()
 	return p.send(ctx, conn)
 }
@@ -93,7 +94,7 @@ func (s *Store) WakeBlocked(ctx context.Context, codes []Code) error {
 func (s *Store) wakeLocked(ctx context.Context, runs []sqlc.StillBlockedRow) error {
 	until := time.Now().Add(s.cfg.LockTimeout)
 	for _, run := range runs {
-		err := s.change(ctx, sqlc.WakeBlockedRun, sqlc.WakeBlockedRunParams(run))
+		err := s.changeRun(ctx, sqlc.LockRunParams(run), sqlc.WakeBlockedRun, sqlc.WakeBlockedRunParams(run))
 		if err != nil && !lockTimedOut(err) {
 			return err
 		}
@@ -112,17 +113,26 @@ const wakePage = 1000
 
 // postpone lets a due run rest. It writes no event.
 func (s *Store) postpone(ctx context.Context, run history.RunKey, delay time.Duration) error {
-	return s.change(ctx, sqlc.PostponeRun, sqlc.PostponeRunParams{
-		Namespace: string(run.Namespace), RunID: string(run.RunID), Delay: delay.Seconds(),
+	row := sqlc.LockRunParams{Namespace: string(run.Namespace), RunID: string(run.RunID)}
+	return s.changeRun(ctx, row, sqlc.PostponeRun, sqlc.PostponeRunParams{
+		Namespace: row.Namespace, RunID: row.RunID, Delay: delay.Seconds(),
 	})
 }
 
-// change runs one statement in a transaction of its own.
-func (s *Store) change(ctx context.Context, sql string, params any) error {
+// changeRun runs one statement about one run, once it has the run's lock.
+func (s *Store) changeRun(ctx context.Context, run sqlc.LockRunParams, sql string, params any) error {
+	return s.change(ctx, func(p *pipeline) {
+		p.exec(sqlc.LockRun, run)
+		p.exec(sql, params)
+	})
+}
+
+// change runs statements without answers in a transaction of their own.
+func (s *Store) change(ctx context.Context, fill func(*pipeline)) error {
 	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, func(ctx context.Context, conn *pgx.Conn) error {
 		p := &pipeline{}
 		p.begin(s.cfg.LockTimeout)
-		p.exec(sql, params)
+		fill(p)
 		p.commit()
 		return p.send(ctx, conn)
 	})

@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/flowgate-go/flowgate/db/internal/sqlc"
@@ -45,16 +46,55 @@ func (s *Store) Hook(ctx context.Context, run history.RunKey, id spec.HookID) (H
 // ResolveToken finds the hook that answers to a token, in any namespace, by the token's digests under every loaded key.
 // Errors: history.ErrTokenNotFound, ErrUnavailable, *DatabaseError.
 func (s *Store) ResolveToken(ctx context.Context, digests []history.TokenDigest) (HookView, error) {
-	raw := make([][]byte, len(digests))
-	for i, d := range digests {
-		raw[i] = d[:]
-	}
-	row, err := lookUpOne[sqlc.ReadHookRow](ctx, s, sqlc.ResolveTokens, sqlc.ResolveTokensParams{TokenDigests: raw},
-		history.ErrTokenNotFound)
-	if err != nil {
+	row, err := s.tokens.get(ctx, digests)
+	switch {
+	case err != nil && errors.Is(err, ctx.Err()): // it was this caller that left
+		return HookView{}, unavailable(err)
+	case err != nil:
 		return HookView{}, err
+	case row == nil:
+		return HookView{}, history.ErrTokenNotFound
 	}
-	return hookView(row)
+	view, err := hookView(*row)
+	if err == nil {
+		s.found.add(view.Run, view.Hook)
+	}
+	return view, err
+}
+
+const (
+	// tokenLeaders is how many statements resolve tokens at a time, tokenBatch how many tokens one of them resolves.
+	tokenLeaders = 2
+	tokenBatch   = 256
+)
+
+// resolveTokens finds the hooks of many tokens, each given by its digests under every loaded key; nil where there is none.
+func (s *Store) resolveTokens(ctx context.Context, tokens [][]history.TokenDigest) ([]*sqlc.ReadHookRow, error) {
+	ctx, cancel := context.WithTimeout(ctx, transactionTime)
+	defer cancel()
+	var raw [][]byte
+	for _, digests := range tokens {
+		for _, d := range digests {
+			raw = append(raw, d[:])
+		}
+	}
+	rows, err := lookUp[sqlc.ReadHookRow](ctx, s, sqlc.ResolveTokens, sqlc.ResolveTokensParams{TokenDigests: raw})
+	if err != nil {
+		return nil, err
+	}
+	byDigest := make(map[string]*sqlc.ReadHookRow, len(rows))
+	for i, row := range rows {
+		byDigest[string(row.Hook.TokenDigest)] = &rows[i]
+	}
+	found := make([]*sqlc.ReadHookRow, len(tokens))
+	for i, digests := range tokens {
+		for _, d := range digests {
+			if row := byDigest[string(d[:])]; row != nil && (found[i] == nil || row.Hook.ID < found[i].Hook.ID) {
+				found[i] = row // of several, the first one that was created
+			}
+		}
+	}
+	return found, nil
 }
 
 // ListHooks lists hooks of one namespace, or of one run of it, those created last first, without a lock. The cursor for

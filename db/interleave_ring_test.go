@@ -133,8 +133,8 @@ func (r *ring) corner(name string) *corner {
 	if s.pool, err = pgxpool.NewWithConfig(context.Background(), cfg); err != nil {
 		r.t.Fatal(err)
 	}
-	s.store = r.open(s.pool, twoSignals)
-	s.store.notify.config = r.pool.Config().ConnConfig // hints are no statements of a move
+	s.store = r.open(s.pool, twoSignals, func(c *Config) { c.KnownRuns = -1 }) // each message reads what it is judged by
+	s.store.notify.config = r.pool.Config().ConnConfig                         // hints are no statements of a move
 	s.stop = r.start(s.store)
 	return s
 }

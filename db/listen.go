@@ -14,7 +14,8 @@ const (
 	listenTime     = 5 * time.Second
 )
 
-// Listen calls onReady and onEnded when a process hints that a run became due or ended, this process included. It holds
+// Listen calls onReady and onEnded when another process hints that a run became due or ended: what this Store did is told
+// by Config, but for a commit of which nobody knows whether it took effect. It holds
 // one connection outside the pool, connects again when that is lost, and calls both once after each connect, because
 // hints may have been missed. It returns nil when ctx ends. The functions are called one at a time and must not block.
 func (s *Store) Listen(ctx context.Context, onReady, onEnded func()) error {
@@ -23,7 +24,7 @@ func (s *Store) Listen(ctx context.Context, onReady, onEnded func()) error {
 		conn, err := s.subscribe(ctx)
 		if err == nil {
 			pause = listenPauseMin
-			err = hear(ctx, conn, onReady, onEnded)
+			err = s.hear(ctx, conn, onReady, onEnded)
 			s.notify.close(conn)
 		}
 		if ctx.Err() != nil {
@@ -52,7 +53,7 @@ func (s *Store) subscribe(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-func hear(ctx context.Context, conn *pgx.Conn, onReady, onEnded func()) error {
+func (s *Store) hear(ctx context.Context, conn *pgx.Conn, onReady, onEnded func()) error {
 	onReady()
 	onEnded()
 	for {
@@ -60,10 +61,11 @@ func hear(ctx context.Context, conn *pgx.Conn, onReady, onEnded func()) error {
 		if err != nil {
 			return err
 		}
-		switch n.Channel {
-		case readyChannel:
+		switch {
+		case s.notify.own(n):
+		case n.Channel == readyChannel:
 			onReady()
-		case endedChannel:
+		case n.Channel == endedChannel:
 			onEnded()
 		}
 	}

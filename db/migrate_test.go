@@ -6,9 +6,23 @@ import (
 	"github.com/flowgate-go/flowgate/internal/history"
 )
 
+// undoDue brings the schema back to where a program was that knew no table of due runs.
+func (r *acceptRig) undoDue() {
+	r.t.Helper()
+	r.sql(`drop function runs_keep_due cascade`)
+	r.sql(`drop table due`)
+	r.sql(`create index runs_due on runs (workflow, version, wake_at) where wake_at is not null`)
+	r.sql(`create index runs_blocked_code on runs (workflow, version) where status = 'blocked'`)
+	for _, table := range []string{"events", "signals", "hooks"} {
+		r.sql(`alter table ` + table + ` add constraint ` + table + `_run_fkey foreign key (run) references runs (id)`)
+	}
+	r.sql(`delete from goose_db_version where version_id >= 3`)
+}
+
 // undoCancelSeq brings the schema and its rows back to where a program was that did not know cancel_seq.
 func (r *acceptRig) undoCancelSeq() {
 	r.t.Helper()
+	r.undoDue()
 	r.sql(`drop function runs_cancel_seq cascade`)
 	r.sql(`alter table runs drop column cancel_seq`)
 	r.sql(`delete from goose_db_version where version_id >= 2`)

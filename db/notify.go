@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
@@ -18,6 +19,9 @@ const (
 	readyChannel = "flowgate_ready" // a run became due
 	endedChannel = "flowgate_ended" // a run ended
 )
+
+// forAll is the payload of a hint that its sender heeds, too: it does not know what it did. Of any other it knows.
+const forAll = "all"
 
 const (
 	// notifyWindow is how long hints are gathered after one was sent.
@@ -36,6 +40,8 @@ type notifier struct {
 	wake   chan struct{}
 	due    atomic.Bool
 	over   atomic.Bool
+	toAll  atomic.Bool   // what waits is for this process as well
+	pid    atomic.Uint32 // of the server's process that sends the hints
 }
 
 func newNotifier(pool *pgxpool.Pool, process string, log zerolog.Logger) *notifier {
@@ -49,6 +55,18 @@ func newNotifier(pool *pgxpool.Pool, process string, log zerolog.Logger) *notifi
 func (n *notifier) ready() { n.hint(&n.due) }
 
 func (n *notifier) ended() { n.hint(&n.over) }
+
+// everybody hints that something became due and something ended, to this process as well.
+func (n *notifier) everybody() {
+	n.toAll.Store(true)
+	n.hint(&n.due)
+	n.hint(&n.over)
+}
+
+// own says that a notification is a hint of this process to the others.
+func (n *notifier) own(hint *pgconn.Notification) bool {
+	return hint.PID == n.pid.Load() && hint.Payload != forAll
+}
 
 func (n *notifier) hint(kind *atomic.Bool) {
 	kind.Store(true)
@@ -81,11 +99,15 @@ func (n *notifier) run(ctx context.Context) {
 // send sends the hints that wait, in one round trip. It returns the connection for the next time, nil after an error.
 func (n *notifier) send(conn *pgx.Conn) (*pgx.Conn, error) {
 	p := &pipeline{}
+	payload := ""
+	if n.toAll.Swap(false) {
+		payload = forAll
+	}
 	if n.due.Swap(false) {
-		p.exec(sqlc.Notify, sqlc.NotifyParams{Channel: readyChannel})
+		p.exec(sqlc.Notify, sqlc.NotifyParams{Channel: readyChannel, Payload: payload})
 	}
 	if n.over.Swap(false) {
-		p.exec(sqlc.Notify, sqlc.NotifyParams{Channel: endedChannel})
+		p.exec(sqlc.Notify, sqlc.NotifyParams{Channel: endedChannel, Payload: payload})
 	}
 	if p.batch.Len() == 0 {
 		return conn, nil
@@ -97,6 +119,7 @@ func (n *notifier) send(conn *pgx.Conn) (*pgx.Conn, error) {
 		if conn, err = pgx.ConnectConfig(ctx, n.config.Copy()); err != nil {
 			return nil, err
 		}
+		n.pid.Store(conn.PgConn().PID())
 	}
 	if err := p.send(ctx, conn); err != nil {
 		n.close(conn)

@@ -94,7 +94,7 @@ func TestReadyAndEndedFollowTheCommit(t *testing.T) {
 			due := value[bool](r, `select wake_at <= clock_timestamp() from runs where run_id = $1`, ref.Key.RunID)
 			readies <- seen{ref, due}
 		}
-		c.Ended = func(key history.RunKey) { ends <- key }
+		c.Ended = func(key history.RunKey, _ *RunView) { ends <- key }
 	})
 	r.ok(r.startOf("a"))
 	r.ok(r.signal("a", "s1", "1"))
@@ -120,19 +120,25 @@ func TestReadyAndEndedFollowTheCommit(t *testing.T) {
 func TestListenSurvivesItsConnection(t *testing.T) {
 	t.Parallel()
 	r := running(t, func(c *Config) { c.Process = "p1" })
+	other := r.open(r.pool)
+	defer r.start(other)()
 	var ready, ended atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- r.Listen(ctx, func() { ready.Add(1) }, func() { ended.Add(1) }) }()
 	r.until("it listens", func() bool { return ready.Load() == 1 && ended.Load() == 1 })
-	r.Nudge()
+	r.Nudge() // is none of its own business
+	other.Nudge()
 	r.until("a nudge came", func() bool { return ready.Load() == 2 })
 	r.sql(`select pg_terminate_backend(pid) from pg_stat_activity
 		where datname = current_database() and query ilike 'listen%' and application_name = 'flowgate hints p1'`)
 	r.until("it listens again and says so", func() bool { return ready.Load() >= 3 && ended.Load() == 2 })
-	r.ok(r.startOf("a"))
-	r.ok(&history.CancelRun{Run: keyOf("a")})
-	r.until("hints come again", func() bool { return ready.Load() >= 4 && ended.Load() >= 3 })
+	before := ready.Load()
+	r.await(sendTo(other, t.Context(), r.startOf("a")))
+	r.await(sendTo(other, t.Context(), &history.CancelRun{Run: keyOf("a")}))
+	r.until("hints come again", func() bool { return ready.Load() > before && ended.Load() >= 3 })
+	r.lookEverywhere()
+	r.until("it heeds a hint of its own that is for all", func() bool { return ended.Load() >= 4 })
 	cancel()
 	if err := <-done; err != nil {
 		t.Errorf("Listen: %v", err)

@@ -13,8 +13,9 @@ import (
 
 // storedRun is a run's record with the key of its row.
 type storedRun struct {
-	ID  int64
-	Run history.Run
+	ID   int64
+	Run  history.Run
+	bare bool // the record lacks the labels that the run has
 }
 
 func runRecord(row sqlc.Run) (history.Run, error) {
@@ -106,25 +107,6 @@ func addEvents(p *sqlc.AppendEventsParams, run int64, events []history.Event) er
 		p.Payloads = append(p.Payloads, enc.Payload)
 	}
 	return nil
-}
-
-// addRun adds a run's record, all of its changeable columns, to the rows to update.
-func addRun(p *sqlc.UpdateRunsParams, s storedRun) {
-	r := s.Run
-	p.Ids = append(p.Ids, s.ID)
-	p.Statuses = append(p.Statuses, string(r.Status))
-	p.Generations = append(p.Generations, int32(r.Generation))
-	p.FirstSeqs = append(p.FirstSeqs, r.FirstSeq)
-	p.NextSeqs = append(p.NextSeqs, r.NextSeq)
-	p.Backlogs = append(p.Backlogs, int32(r.Backlog))
-	p.CancelRequestedAts = append(p.CancelRequestedAts, orZero(r.CancelRequestedAt))
-	p.CancelSeqs = append(p.CancelSeqs, r.CancelSeq)
-	p.BlockCauses = append(p.BlockCauses, string(r.BlockCause))
-	p.BlockDiagnoses = append(p.BlockDiagnoses, r.BlockDiagnosis)
-	p.BlockAttempts = append(p.BlockAttempts, int32(r.BlockAttempts))
-	p.WakeAts = append(p.WakeAts, orZero(r.WakeAt))
-	p.UpdatedAts = append(p.UpdatedAts, r.UpdatedAt)
-	p.ClosedAts = append(p.ClosedAts, orZero(r.ClosedAt))
 }
 
 // addSettled adds a hook that was answered or closed to the rows to update.

@@ -2,12 +2,14 @@ package db
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/flowgate-go/flowgate/db/internal/sqlc"
 	"github.com/flowgate-go/flowgate/internal/canon"
 	"github.com/flowgate-go/flowgate/internal/history"
 )
@@ -27,18 +29,25 @@ type Config struct {
 	// Authority looks a spec up in memory. It must be fast, pure and safe for concurrent use. What it does not know is
 	// answered with *AuthorityMissingError. Nil knows nothing.
 	Authority func(canon.Digest) (history.Authority, bool)
-	// Ready is called after a commit for each run that became due, and with the zero RunRef by Nudge. It must not block.
+	// Takes says that somebody in this process advances runs of a code, by AdvanceHanded. Nil: nobody.
+	Takes func(Code) bool
+	// Handed is called after a commit for each run that AdvanceHanded can advance. It must not block.
+	Handed func()
+	// Ready is called after a commit for each other run that became due, and with the zero RunRef by Nudge. It must not
+	// block.
 	Ready func(RunRef)
-	// Ended is called after a commit that ended a run. It must not block.
-	Ended func(history.RunKey)
+	// Ended is called after a commit that ended a run, with the run as ReadRun shows it if that is at hand, else nil. It
+	// must not block.
+	Ended func(history.RunKey, *RunView)
 
 	Batch       int           // messages of one accept transaction, 256
 	Lanes       int           // accept transactions at a time, 1
 	SideLanes   int           // transactions at a time that wait for a run another one has locked, 4
 	LockTimeout time.Duration // how long such a transaction waits, and one of the host's, 2 s
 
-	CacheStates int   // states kept between turns, 4,096
+	CacheStates int   // states kept between turns, 16,384
 	CacheBytes  int64 // size of the events those states are the fold of, 64 MiB
+	KnownRuns   int   // records kept to decide signals on, 16,384; negative: none
 
 	Clock func() time.Time // time.Now; this process's clock, which may be wrong. Its values keep the monotonic reading
 
@@ -53,11 +62,17 @@ func (c Config) withDefaults() Config {
 	if c.Authority == nil {
 		c.Authority = func(canon.Digest) (history.Authority, bool) { return nil, false }
 	}
+	if c.Takes == nil {
+		c.Takes = func(Code) bool { return false }
+	}
+	if c.Handed == nil {
+		c.Handed = func() {}
+	}
 	if c.Ready == nil {
 		c.Ready = func(RunRef) {}
 	}
 	if c.Ended == nil {
-		c.Ended = func(history.RunKey) {}
+		c.Ended = func(history.RunKey, *RunView) {}
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now
@@ -66,8 +81,11 @@ func (c Config) withDefaults() Config {
 	c.Lanes = positive(c.Lanes, 1)
 	c.SideLanes = positive(c.SideLanes, 4)
 	c.LockTimeout = positive(c.LockTimeout, 2*time.Second)
-	c.CacheStates = positive(c.CacheStates, 4096)
+	c.CacheStates = positive(c.CacheStates, 16_384)
 	c.CacheBytes = positive(c.CacheBytes, 64<<20)
+	if c.KnownRuns == 0 {
+		c.KnownRuns = 16_384
+	}
 	return c
 }
 
@@ -78,35 +96,54 @@ func positive[T ~int | ~int64](value, otherwise T) T {
 	return otherwise
 }
 
+// foundLimit is how many hooks are kept between the look-up of a token and the answer: about one queue of calls.
+const foundLimit = 4096
+
 // Store is the door to one database. It is safe for concurrent use; any number of Stores, in any number of processes, may
 // share a database.
 type Store struct {
-	pool   *pgxpool.Pool
-	cfg    Config
-	queue  chan *call
-	side   *sideLane
-	notify *notifier
-	states *stateCache
-	floors *floors
-	newer  *newerRuns
-	ended  chan struct{} // closed when Run has ended: nobody takes calls any more
+	pool    *pgxpool.Pool
+	cfg     Config
+	queue   chan *call
+	side    *sideLane
+	notify  *notifier
+	records *knownRuns
+	sent    *identities
+	found   *foundHooks
+	tokens  *lookups[[]history.TokenDigest, *sqlc.ReadHookRow]
+	handed  *handover
+	turning *turning
+	vain    *contention
+	beats   atomic.Uint64 // heartbeats
+	states  *stateCache
+	floors  *floors
+	newer   *newerRuns
+	ended   chan struct{} // closed when Run has ended: nobody takes calls any more
 }
 
 // Open returns a Store over a migrated database. It starts nothing and connects to nothing; the pool stays the caller's.
 // Accept needs Run, everything else works without.
 func Open(pool *pgxpool.Pool, cfg Config) *Store {
 	cfg = cfg.withDefaults()
-	return &Store{
-		pool:   pool,
-		cfg:    cfg,
-		queue:  make(chan *call, queuedBatches*cfg.Batch*cfg.Lanes),
-		side:   newSideLane(queuedBatches * cfg.Batch),
-		notify: newNotifier(pool, cfg.Process, cfg.Log),
-		states: newStateCache(cfg.CacheStates, cfg.CacheBytes),
-		floors: newFloors(),
-		newer:  newNewerRuns(),
-		ended:  make(chan struct{}),
+	s := &Store{
+		pool:    pool,
+		cfg:     cfg,
+		queue:   make(chan *call, queuedBatches*cfg.Batch*cfg.Lanes),
+		side:    newSideLane(queuedBatches * cfg.Batch),
+		notify:  newNotifier(pool, cfg.Process, cfg.Log),
+		records: newKnownRuns(cfg.KnownRuns),
+		sent:    newIdentities(cfg.KnownRuns),
+		found:   newFoundHooks(foundLimit),
+		handed:  newHandover(),
+		vain:    newContention(),
+		turning: newTurning(queuedBatches * cfg.Batch),
+		states:  newStateCache(cfg.CacheStates, cfg.CacheBytes),
+		floors:  newFloors(),
+		newer:   newNewerRuns(),
+		ended:   make(chan struct{}),
 	}
+	s.tokens = &lookups[[]history.TokenDigest, *sqlc.ReadHookRow]{leaders: tokenLeaders, batch: tokenBatch, ask: s.resolveTokens}
+	return s
 }
 
 // Run takes accept calls and sends hints until ctx ends; then it answers the calls under way, refuses the waiting ones
@@ -125,6 +162,9 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 	_ = lanes.Wait()
 	s.refuseWaiting()
+	if !s.handed.empty() { // they are for others now
+		s.notify.ready()
+	}
 	stopHints() // after the lanes, so that their last commits are hinted at
 	return hints.Wait()
 }

@@ -24,25 +24,30 @@ type Verified struct {
 	Runs        int
 	Events      int64
 	Differences int
-	Found       []Difference // of each run the first 100
+	Found       []Difference // of each run the first 100, and of what belongs to no run all
 }
 
 // Difference is one place where a row of a run is not what its events say, or where an event breaks a law of histories.
 // It holds no payload, no digest and no metadata.
 type Difference struct {
-	Run history.RunKey
+	Run history.RunKey // zero when the run's row is missing: nothing else has its names
 	history.Difference
 }
 
 // String says it in one line.
 func (d Difference) String() string {
+	if d.Run == (history.RunKey{}) {
+		return d.Difference.String()
+	}
 	return fmt.Sprintf("run %q of %q: %s", d.Run.RunID, d.Run.Namespace, d.Difference)
 }
 
 // Verify folds the events of runs and compares every row beside them with what they say: runs, signals and hooks, all
-// columns that are projections. It takes no lock and may run beside anything else: each page of 64 runs is read in a
-// transaction that sees one instant, in which rows and events agree or there is a difference. Events are read as they
-// come, one at a time, whatever a run has of them. Runs that begin meanwhile may be left out.
+// columns that are projections; and the entries of the schedule with the runs' rows. It takes no lock and may run beside
+// anything else: each page of 64 runs is read in a transaction that sees one instant, in which rows and events agree or
+// there is a difference. Events are read as they come, one at a time, whatever a run has of them. Runs that begin meanwhile
+// may be left out. When the query names nothing, it looks in pages of the same kind for what is left over, too: entries of
+// the schedule that no run has, and events, signals and hooks of runs that are not there.
 //
 // It needs neither the code of workflows nor keys, and Run need not be under way. It yields one page after the other,
 // between transactions, until the first error, which is the last it yields: history.ErrRunNotFound when the query names a
@@ -65,6 +70,9 @@ func (s *Store) Verify(ctx context.Context, q VerifyQuery) iter.Seq2[Verified, e
 				return
 			}
 			after, more = page.last, page.Runs == verifyPage && q.Run == ""
+		}
+		if q == (VerifyQuery{}) {
+			s.verifyLeftOvers(ctx, yield)
 		}
 	}
 }

@@ -155,13 +155,30 @@ func eventDamages() []damage {
 	}
 }
 
+// dueOf is the entry of a run.
+func dueOf(id string) string { return "run = (select id from runs where run_id = '" + id + "')" }
+
+func dueDamages() []damage {
+	missing, left := `"asleep" of "default": due: the row is missing`, `"asleep" of "default": due: the run's row has no such entry`
+	return []damage{
+		{"due", "workflow", dueOf("asleep"), `'x'`, []string{missing, left}},
+		{"due", "version", dueOf("asleep"), `'x'`, []string{missing, left}},
+		{"due", "wake_at", dueOf("asleep"), `wake_at + interval '1 microsecond'`, []string{missing, left}},
+		{"due", "wake_at", dueOf("asleep"), `'infinity'`, []string{missing, left}},
+		{"due", "run", dueOf("asleep"), ofParked, []string{missing, `"parked" of "default": due: the run's row has no such entry`}},
+		{"due", "run", dueOf("asleep"), `4711`, []string{missing, `run "4711": the row is missing, but rows of it are in due`}},
+		{"due", "blocked", dueOf("asleep"), `true`, []string{`"asleep" of "default": due: blocked: is not what the run's row says`}},
+		{"due", "blocked", dueOf("blocked"), `false`, []string{`"blocked" of "default": due: blocked: is not what the run's row says`}},
+	}
+}
+
 // Each column of each row, damaged alone, is reported, as the difference it is and no other; and what is lost or left over
 // is, too.
 func TestVerifyFindsEveryDamage(t *testing.T) {
 	t.Parallel()
 	r := everything(t)
 	r.unguard()
-	damages := slices.Concat(runDamages(), signalDamages(), hookDamages(), eventDamages())
+	damages := slices.Concat(runDamages(), signalDamages(), hookDamages(), eventDamages(), dueDamages())
 	for _, d := range damages {
 		change := fmt.Sprintf("update %s set %s = %s where %s", d.table, d.column, d.to, d.where)
 		r.finds(change, d.want)
@@ -173,6 +190,23 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 		"delete from events where " + eventOfType("run.none"): nil,
 		"update signals set consumed_by = null, consumed_generation = null where " + signalOf("s1"): {
 			`signal "s1": consumed_by: events say "go", the row says nothing`, `signal "s1": consumed_generation: `,
+		},
+		"delete from due where " + dueOf("asleep"): {`"asleep" of "default": due: the row is missing`},
+		"insert into due select workflow, version, now(), id, false from runs where run_id = 'parked'": {
+			`"parked" of "default": due: the run's row has no such entry`,
+		},
+		"insert into due select workflow, version, wake_at - interval '1 second', id, false from runs where run_id = 'asleep'": {
+			`"asleep" of "default": due: the run's row has no such entry`,
+		},
+		"update events set run = 4711 where " + eventOfType("run.none"): nil,
+		"update signals set run = 4711 where " + signalOf("s3"):         {`signal "s3": the row is missing`, `run "4711": the row is missing, but rows of it are in signals`},
+		"update hooks set run = -4711 where " + hookOf("late"):          {`hook "late": the row is missing`, `run "-4711": the row is missing, but rows of it are in hooks`},
+		"insert into events select -1, seq, generation, type, at, data, payload from events where run = " + ofParked: {
+			`run "-1": the row is missing, but rows of it are in events`,
+		},
+		"insert into events select 0, seq, generation, type, at, data, payload from events where run = " + ofParked +
+			"; insert into due values ('a', 'b', now(), 0, false)": {
+			`run "0": the row is missing, but rows of it are in due`, `run "0": the row is missing, but rows of it are in events`,
 		},
 	} {
 		r.finds(change, want)
@@ -217,6 +251,7 @@ func (r *acceptRig) finds(change string, want []string) {
 	if !ok {
 		r.t.Errorf("%s\nfound %d in %d runs:\n\t%s\nwant:\n\t%s", change, all.Differences, all.Runs, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
+	r.sql("truncate due") // the rows of runs bring it back
 	for _, table := range []string{"runs", "events", "signals", "hooks"} {
 		r.sql("truncate " + table)
 		r.sql("insert into " + table + " overriding system value table saved_" + table)
@@ -227,7 +262,7 @@ func (r *acceptRig) finds(change string, want []string) {
 func (r *acceptRig) coversEveryColumn(damages []damage) {
 	r.t.Helper()
 	rows, err := r.pool.Query(context.Background(), `select table_name || '.' || column_name from information_schema.columns
-		where table_schema = 'public' and table_name in ('runs', 'events', 'signals', 'hooks')`)
+		where table_schema = 'public' and table_name in ('runs', 'events', 'signals', 'hooks', 'due')`)
 	if err != nil {
 		r.t.Fatal(err)
 	}

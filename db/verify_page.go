@@ -29,12 +29,7 @@ func (v *verifiedPage) read(ctx context.Context, s *Store, q VerifyQuery, after 
 	}
 	defer release(ctx, conn)
 	var runs []*verification
-	p := &pipeline{}
-	p.snapshot()
-	p.exec(sqlc.SetTimeouts, sqlc.SetTimeoutsParams{
-		LockTimeout: milliseconds(s.cfg.LockTimeout), StatementTimeout: milliseconds(verifyTime),
-	})
-	p.exec(sqlc.KeepVerifyOrder, nil)
+	p := s.verifying()
 	sql, params := q.statement(after)
 	stream(p, sql, params, func(row sqlc.Run, err error) { runs = append(runs, verificationOf(row, err)) })
 	clock := queueValues[time.Time](p, sqlc.Clock, nil) // behind the first look, so that no row is of a later time
@@ -51,9 +46,21 @@ func (v *verifiedPage) read(ctx context.Context, s *Store, q VerifyQuery, after 
 	return nil
 }
 
+// verifying begins a page.
+func (s *Store) verifying() *pipeline {
+	p := &pipeline{}
+	p.snapshot()
+	p.exec(sqlc.SetTimeouts, sqlc.SetTimeoutsParams{
+		LockTimeout: milliseconds(s.cfg.LockTimeout), StatementTimeout: milliseconds(verifyTime),
+	})
+	p.exec(sqlc.KeepVerifyOrder, nil)
+	return p
+}
+
 // compare reads what the runs have and compares it, one run after the other.
 func (v *verifiedPage) compare(ctx context.Context, conn *pgx.Conn, runs []*verification, now time.Time) error {
 	p := &pipeline{}
+	queueSchedule(p, runs)
 	for _, r := range runs {
 		stream(p, sqlc.VerifyEvents, sqlc.VerifyEventsParams{Run: r.id}, r.event)
 		stream(p, sqlc.VerifySignals, sqlc.VerifySignalsParams{Run: r.id}, r.signal)
@@ -74,6 +81,10 @@ func (v *verifiedPage) add(r *verification, now time.Time) {
 	for _, d := range found {
 		v.Found = append(v.Found, Difference{Run: r.run.Key, Difference: d})
 	}
+	if r.schedule != nil {
+		v.Found = append(v.Found, Difference{Run: r.run.Key, Difference: *r.schedule})
+		count++
+	}
 	v.Runs++
 	v.Events += r.events
 	v.Differences += count
@@ -89,6 +100,7 @@ type verification struct {
 	run        history.Run
 	unreadable bool // the run's row
 	events     int64
+	schedule   *history.Difference // of the entry in the schedule; nil when it is right
 	projection *history.Projection
 }
 

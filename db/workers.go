@@ -8,19 +8,28 @@ import (
 	"github.com/flowgate-go/flowgate/db/internal/sqlc"
 )
 
+// deadWorkersEvery is how many heartbeats pass after one that found no row of a process that is gone.
+const deadWorkersEvery = 30
+
 // Heartbeat says that a process, named uniquely among all, can advance these codes. It holds for 30 seconds. Repeating it
-// is how it stays. It also removes a few rows of processes that are gone for a day. Errors: ErrUnavailable,
-// *DatabaseError.
+// is how it stays. The first one, and one in a while, also removes a few rows of processes that are gone for a day.
+// Errors: ErrUnavailable, *DatabaseError.
 func (s *Store) Heartbeat(ctx context.Context, process string, codes []Code) error {
 	workflows, versions := codeArrays(codes)
+	cleans := s.beats.Add(1)%deadWorkersEvery == 1
+	dead := new([]string)
 	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, func(ctx context.Context, conn *pgx.Conn) error {
 		p := &pipeline{}
-		p.begin(s.cfg.LockTimeout)
+		p.settings(s.cfg.LockTimeout)
 		p.exec(sqlc.Heartbeat, sqlc.HeartbeatParams{Process: process, Workflows: workflows, Versions: versions})
-		p.exec(sqlc.DropDeadWorkers, nil)
-		p.commit()
-		return p.send(ctx, conn)
+		if cleans {
+			dead = queueValues[string](p, sqlc.DropDeadWorkers, nil)
+		}
+		return p.send(ctx, conn) // what is sent together, without a BEGIN, is one transaction
 	})
+	if cleans && (err != nil || len(*dead) > 0) {
+		s.beats.Store(0) // there may be more
+	}
 	return translate(err)
 }
 
@@ -40,5 +49,5 @@ func (s *Store) LiveCodes(ctx context.Context) (map[Code]bool, error) {
 
 // Leave takes back the heartbeats of a process that ends. Errors: ErrUnavailable, *DatabaseError.
 func (s *Store) Leave(ctx context.Context, process string) error {
-	return s.change(ctx, sqlc.Leave, sqlc.LeaveParams{Process: process})
+	return s.change(ctx, func(p *pipeline) { p.exec(sqlc.Leave, sqlc.LeaveParams{Process: process}) })
 }

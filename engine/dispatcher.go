@@ -11,12 +11,17 @@ import (
 
 	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/internal/history"
-	"github.com/flowgate-go/flowgate/spec"
 )
 
 const (
 	// claimLimit is the number of runs of one claim. More would only be dropped when the batch's budget is used up.
 	claimLimit = 128
+	// handedLimit is the number of runs of one hand-over.
+	handedLimit = 256
+	// handedLook is how long a dispatcher that is busy with what is handed over does without a claim.
+	handedLook = time.Second
+	// handedGrace is how long what is due is left to the hand-over while that is busy.
+	handedGrace = 250 * time.Millisecond
 	// shortestWait keeps a run that is due, but locked by somebody else, from making the dispatcher spin.
 	shortestWait = 20 * time.Millisecond
 	// firstBackOff and lastBackOff bound the pause after an error of the database.
@@ -33,34 +38,40 @@ type dispatcher struct {
 	exec     *executor
 	registry *registry
 	codes    []Code
-	nudges   <-chan struct{}
+	handed   <-chan struct{} // something was handed over
+	nudges   <-chan struct{} // something else became due
 	poll     time.Duration
 	random   io.Reader
 	clock    func() time.Time
 	log      zerolog.Logger
 
-	woken   bool          // blocked runs of these codes were made due
-	failing int           // errors in a row
-	ahead   time.Duration // of this process's clock is that of the database, when last seen
+	woken     bool          // blocked runs of these codes were made due
+	failing   int           // errors in a row
+	ahead     time.Duration // of this process's clock is that of the database, when last seen
+	nextClaim time.Time     // by this process's clock
+	urgent    bool          // the next claim is for what is due at that very moment
+	lastTaken time.Time     // when something was handed over last
 }
 
 // run works until ctx ends.
 func (d *dispatcher) run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	nudges := d.nudges
+	handed, nudges := d.handed, d.nudges
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
+		case <-handed:
 		case <-nudges:
+			d.claimNow()
 		}
 		pause, err := d.step(context.WithoutCancel(ctx))
-		nudges = d.nudges
+		handed, nudges = d.handed, d.nudges
 		if err != nil {
 			// A hint does not make a database answer that does not.
-			pause, nudges = d.backOff(err), nil
+			pause, handed, nudges = d.backOff(err), nil, nil
 		} else {
 			d.recovered()
 		}
@@ -68,11 +79,88 @@ func (d *dispatcher) run(ctx context.Context) error {
 	}
 }
 
-// step makes one claim and says how long to pause.
+// step advances what was handed over, claims what else is due when it is time to, and says how long to pause.
 func (d *dispatcher) step(ctx context.Context) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, claimTimeout)
 	defer cancel()
+	more, err := d.advanceHanded(ctx)
+	if err != nil {
+		d.claimNow()
+		return 0, err
+	}
+	if now := d.clock(); !now.Before(d.nextClaim) || d.nextClaim.Sub(now) > 2*d.poll { // the clock may have gone back
+		pause, err := d.look(ctx, now.Sub(d.lastTaken) < handedLook)
+		if err != nil {
+			return 0, err
+		}
+		d.nextClaim = d.clock().Add(pause)
+	}
+	if more {
+		return 0, nil
+	}
+	return max(d.nextClaim.Sub(d.clock()), 0), nil
+}
+
+// look claims what is due. Who has nothing to do asks first whether there is anything; while what is handed over is being
+// advanced, what is due for a moment only is left to that.
+func (d *dispatcher) look(ctx context.Context, busy bool) (time.Duration, error) {
+	switch {
+	case d.urgent || !d.woken:
+		return d.claim(ctx, 0)
+	case busy:
+		pause, err := d.claim(ctx, handedGrace)
+		return max(pause, handedGrace), err
+	}
+	codes := d.claimable()
+	if len(codes) == 0 {
+		return d.idle(), nil
+	}
+	in, err := d.store.NextDue(ctx, stored(codes))
+	if err != nil {
+		return 0, err
+	}
+	if in <= 0 {
+		return d.claim(ctx, 0)
+	}
+	pause := d.idle()
+	d.urgent = in < pause
+	return min(pause, max(in, shortestWait)), nil
+}
+
+// claimNow makes the next step claim whatever is due.
+func (d *dispatcher) claimNow() { d.nextClaim, d.urgent = d.clock(), true }
+
+// advanceHanded moves on the runs that this process itself made due. It reports whether more of them wait.
+func (d *dispatcher) advanceHanded(ctx context.Context) (more bool, err error) {
+	t := turns{d: d, batch: d.exec.begin()}
+	done, err := d.store.AdvanceHanded(ctx, db.Advance{Limit: handedLimit, Decide: t.decide})
+	if done.Taken == 0 {
+		return false, err
+	}
+	d.lastTaken = d.clock()
+	// Others may have made something due without a hint; while runs go on here, it does not wait for the poll.
+	d.nextClaim = sooner(d.nextClaim, d.lastTaken.Add(handedLook))
+	if done.Left || t.again {
+		d.claimNow()
+	}
+	if due := done.NextDue; due != nil && due.Add(-d.ahead).Before(d.nextClaim) {
+		d.nextClaim, d.urgent = due.Add(-d.ahead), true
+	}
+	return done.More, errors.Join(err, t.block(ctx))
+}
+
+// sooner is the earlier of two times.
+func sooner(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// claim claims what is due for longer than the grace and says in how long to claim again.
+func (d *dispatcher) claim(ctx context.Context, grace time.Duration) (time.Duration, error) {
 	began := d.clock()
+	d.urgent = false
 	var wakeErr error // is no reason to keep the others waiting
 	if !d.woken {
 		wakeErr = d.store.WakeBlocked(ctx, stored(d.codes))
@@ -82,8 +170,8 @@ func (d *dispatcher) step(ctx context.Context) (time.Duration, error) {
 	if len(codes) == 0 {
 		return d.idle(), nil
 	}
-	c := claim{d: d, batch: d.exec.begin()}
-	ask := db.Advance{Codes: stored(codes), Limit: claimLimit, Decide: c.decide}
+	t := turns{d: d, batch: d.exec.begin()}
+	ask := db.Advance{Codes: stored(codes), Limit: claimLimit, Grace: grace, Decide: t.decide}
 	done, err := d.store.Advance(ctx, ask)
 	if err == nil {
 		d.ahead = done.Ahead
@@ -94,11 +182,11 @@ func (d *dispatcher) step(ctx context.Context) (time.Duration, error) {
 		one, err = d.store.AdvanceOne(ctx, ask, *done.Skipped)
 		done = join(done, one)
 	}
-	if err := errors.Join(wakeErr, err, c.block(ctx)); err != nil {
+	if err := errors.Join(wakeErr, err, t.block(ctx)); err != nil {
 		return 0, err
 	}
 	d.report(done.Failed)
-	if done.Full || c.again {
+	if done.Full || t.again {
 		return 0, nil
 	}
 	return d.pause(done, d.clock().Sub(began)), nil
@@ -138,7 +226,9 @@ func (d *dispatcher) claimable() []Code {
 func (d *dispatcher) pause(done db.Advanced, spent time.Duration) time.Duration {
 	pause := max(d.idle()-max(spent, 0), shortestWait)
 	if due := done.NextDue; due != nil {
-		pause = min(pause, max(due.Sub(d.clock().Add(d.ahead)), shortestWait))
+		in := max(due.Sub(d.clock().Add(d.ahead)), shortestWait)
+		d.urgent = in < pause
+		pause = min(pause, in)
 	}
 	if done.LookIn > 0 {
 		pause = min(pause, max(done.LookIn-spent, shortestWait))
@@ -198,50 +288,4 @@ func stored(codes []Code) []db.Code {
 		list[i] = db.Code(c)
 	}
 	return list
-}
-
-// claim is the turns of one claim transaction, and what is left to do after it.
-type claim struct {
-	d      *dispatcher
-	batch  *batch
-	again  bool // runs were left out that this process can take at once
-	blocks []lateBlock
-}
-
-// lateBlock is a run to be blocked in a transaction of its own.
-type lateBlock struct {
-	key     history.RunKey
-	nextSeq int64
-	block
-}
-
-// decide takes the turn of one claimed run.
-func (c *claim) decide(
-	run history.Run, st *history.State, now time.Time, rejected map[spec.HookID]history.Rejection,
-) (history.Outcome, db.Fate) {
-	code, known := c.d.registry.get(Code{Workflow: run.Workflow, Version: run.Version})
-	if !known {
-		return history.Outcome{}, db.Drop
-	}
-	r := c.batch.turn(turnRequest{code: code, state: st, run: run, now: now, rejected: rejected})
-	switch {
-	case r.block != nil:
-		c.blocks = append(c.blocks, lateBlock{key: run.Key, nextSeq: run.NextSeq, block: *r.block})
-		return r.outcome, db.Drop
-	case r.dropped:
-		c.again = true
-		return r.outcome, db.Drop
-	}
-	c.d.remark(run, r.outcome)
-	return r.outcome, db.Commit
-}
-
-// block records the runs whose calls were abandoned.
-func (c *claim) block(ctx context.Context) error {
-	for _, b := range c.blocks {
-		if err := c.d.store.Block(ctx, b.key, b.nextSeq, b.cause, b.diagnosis); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -31,6 +31,8 @@ type Engine struct {
 	exec        *executor
 	waiters     *waiters
 	nudges      chan struct{} // holds one: more would say nothing new
+	handed      chan struct{} // as nudges, for runs that this process made due
+	claimOnly   bool          // nothing is handed over
 	started     atomic.Bool
 }
 
@@ -49,15 +51,15 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	e := &Engine{
 		cfg: cfg, limits: cfg.Limits.run(), base: base, authorities: newAuthorities(), registry: newRegistry(),
-		nudges: make(chan struct{}, 1),
+		nudges: make(chan struct{}, 1), handed: make(chan struct{}, 1),
 	}
 	e.Handle = &Handle{e: e, ns: spec.DefaultNamespace}
 	e.exec = newExecutor(cfg)
 	e.store = db.Open(cfg.Pool, db.Config{
 		Limits: e.limits, Authority: e.authorities.lookup, Process: cfg.Process, Log: cfg.Logger,
 		Clock: cfg.Clock,
-		Ready: e.ready,
-		Ended: func(key history.RunKey) { e.waiters.wake(key) },
+		Takes: e.takes, Handed: func() { hint(e.handed) }, Ready: e.ready,
+		Ended: func(key history.RunKey, end *db.RunView) { e.waiters.wake(key, end) },
 	})
 	e.versions = &versions{load: e.store.SpecVersion, clock: cfg.Clock}
 	e.live = &liveCodes{load: e.store.LiveCodes, clock: cfg.Clock}
@@ -102,7 +104,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	work.Go(func() error { return e.store.Listen(ctx, e.wake, e.waiters.poll) })
 	if len(codes) > 0 {
 		d := &dispatcher{
-			store: e.store, exec: e.exec, registry: e.registry, codes: codes, nudges: e.nudges,
+			store: e.store, exec: e.exec, registry: e.registry, codes: codes, handed: e.handed, nudges: e.nudges,
 			poll: e.cfg.PollInterval, random: e.cfg.Random, clock: e.cfg.Clock, log: e.cfg.Logger,
 		}
 		said := make(chan struct{}) // others must not say of a run under way that nobody has its code
@@ -129,10 +131,19 @@ func (e *Engine) ready(ref db.RunRef) {
 	}
 }
 
+// takes says that this process moves on runs of a code now.
+func (e *Engine) takes(c db.Code) bool {
+	_, ours := e.registry.get(Code(c))
+	return ours && !e.claimOnly && !e.exec.stuck.full(c.Workflow)
+}
+
 // wake has the dispatcher look for due runs. It never blocks.
-func (e *Engine) wake() {
+func (e *Engine) wake() { hint(e.nudges) }
+
+// hint leaves a hint, unless one is there.
+func hint(to chan<- struct{}) {
 	select {
-	case e.nudges <- struct{}{}:
+	case to <- struct{}{}:
 	default:
 	}
 }

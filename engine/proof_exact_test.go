@@ -22,7 +22,7 @@ func TestProof_engines_do_what_the_model_does(t *testing.T) {
 	for i := range worlds {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, TurnEvents: []int{1000, 1, 4, 12}[i%4]}})
+			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, TurnEvents: []int{1000, 1, 4, 12}[i%4]}}, false)
 			traces := proof.Traces(proof.Shape{Engines: engineCount, Signals: 12})
 			rapid.Check(t, func(rt *rapid.T) { w.agree(rt, traces.Draw(rt, "trace")) })
 		})
@@ -58,6 +58,12 @@ func (w *world) agree(t *rapid.T, trace proof.Trace) {
 			}
 			told[key] = append(told[key], proof.Call{Operation: o, Answer: answers[i], Begun: clock, Ended: clock + 1})
 			clock += 2
+		}
+		if w.handsOver { // at once, and what is left to a claim now
+			w.turns()
+			if _, err := m.Do(proof.Operation{Verb: proof.Turns}); err != nil {
+				t.Fatalf("after %v: the model: %v", wave, err)
+			}
 		}
 	}
 	w.compare(t, m, told, had)

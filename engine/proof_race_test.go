@@ -37,7 +37,7 @@ func TestProof_nothing_acknowledged_is_lost_or_doubled(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, engine.Config{
 				Limits: engine.Limits{Backlog: 20, TurnEvents: 5}, PollInterval: 100 * time.Millisecond,
-			})
+			}, true)
 			for n := range max(1, rounds/5) {
 				seed := seed + uint64(n)
 				if w.race(rand.New(rand.NewPCG(seed, 0)), cuts); t.Failed() {

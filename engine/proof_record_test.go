@@ -12,7 +12,12 @@ import (
 	"github.com/flowgate-go/flowgate/spec"
 )
 
-// records reads all that is stored of the runs of a trace.
+// scheduleDiffers counts where the runs of some namespaces and the table due say different things, and entries of no run.
+const scheduleDiffers = `select count(*) from due d full join runs r on r.id = d.run and r.workflow = d.workflow
+	and r.version = d.version and r.wake_at = d.wake_at and d.blocked = (r.status = 'blocked')
+	where r.id is null or d.run is null and r.wake_at is not null and r.namespace = any($1)`
+
+// records reads all that is stored of the runs of a trace, and looks whether the schedule is theirs.
 func (w *world) records(trace string) (map[history.RunKey]proof.Record, error) {
 	ctx, cancel := w.ctx()
 	defer cancel()
@@ -35,6 +40,13 @@ func (w *world) records(trace string) (map[history.RunKey]proof.Record, error) {
 		from runs r join hooks h on h.run = r.id where r.namespace = any($1)`, r.hook)
 	ask(`select e.run, e.seq, e.generation, e.type, e.at, e.data, e.payload
 		from runs r join events e on e.run = r.id where r.namespace = any($1) order by e.run, e.seq`, r.event)
+	batch.Queue(scheduleDiffers, spaces).QueryRow(func(row pgx.Row) error {
+		var n int
+		if err := row.Scan(&n); err != nil || n == 0 {
+			return err
+		}
+		return fmt.Errorf("%d entries of the schedule are missing, left over or wrong", n)
+	})
 	if err := w.pool.SendBatch(ctx, batch).Close(); err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ type world struct {
 	keys *tokens.Keyring
 	cfg  engine.Config
 
+	handsOver        bool // engines advance at once what they made due themselves
 	traces, releases int
 
 	mu      sync.Mutex
@@ -76,10 +77,10 @@ end $$;
 var canary = history.RunKey{Namespace: "canary-0", RunID: "canary"}
 
 // newWorld makes a world of two engines with code and one without. Turns are held.
-func newWorld(t testing.TB, cfg engine.Config) *world {
+func newWorld(t testing.TB, cfg engine.Config, handsOver bool) *world {
 	t.Helper()
 	url := pgtest.URL(t)
-	w := &world{t: t, broken: map[history.RunKey]string{canary: "error"}, keys: ringWith(t, proof.KeyID, "s"), cfg: cfg}
+	w := &world{t: t, handsOver: handsOver, broken: map[history.RunKey]string{canary: "error"}, keys: ringWith(t, proof.KeyID, "s"), cfg: cfg}
 	w.pool = w.connect(url, "proof")
 	w.exec(worldSQL)
 	w.cfg.Pool, w.cfg.Keys, w.cfg.PublicURL = w.connect(url, enginesName), w.keys, "https://flow.example.com"
@@ -135,6 +136,9 @@ func (w *world) make(coded bool) (*engine.Engine, error) {
 	e, err := engine.New(w.t.Context(), w.cfg)
 	if err != nil || !coded {
 		return e, err
+	}
+	if !w.handsOver {
+		e.ClaimOnly() // a turn that is decided while turns are held would be stored when they are not
 	}
 	for _, s := range proof.Specs() {
 		if err := e.Register(s, w.code); err != nil {

@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/spec"
 )
 
@@ -22,24 +24,49 @@ func (h *Handle) Wait(ctx context.Context, id spec.RunID) (Snapshot, error) {
 		return Snapshot{}, fmt.Errorf("%w: no more callers can wait for runs in this process", ErrUnavailable)
 	}
 	defer leave()
+	if h.e.store.UnderWay(key) {
+		if end := soon(ctx, woken); end != nil {
+			return showRow(*end), nil
+		}
+	}
 	for {
 		// The look comes after joining, so an end between the two is not missed.
-		run, err := h.e.store.ReadRun(ctx, key)
+		view, err := h.e.store.ReadRun(ctx, key)
 		switch {
 		case ctx.Err() != nil:
 			return Snapshot{}, ctx.Err()
 		case err != nil:
 			return Snapshot{}, err
-		case run.Status.Ended():
-			return h.Snapshot(ctx, id)
+		case view.Status.Ended():
+			return showRow(view), nil
 		}
 		select {
 		case <-ctx.Done():
 			return Snapshot{}, ctx.Err()
-		case _, open := <-woken:
-			if !open {
+		case end, open := <-woken:
+			switch {
+			case !open:
 				return Snapshot{}, fmt.Errorf("%w: the process is shutting down", ErrUnavailable)
+			case end != nil:
+				return showRow(*end), nil
 			}
 		}
 	}
+}
+
+// lookAfter is how long a caller waits for the turn under way before it looks for itself.
+const lookAfter = 20 * time.Millisecond
+
+// soon waits a moment for the end of a run to be told. Nil says to look: also when the caller or the process ends, which
+// comes out then.
+func soon(ctx context.Context, woken <-chan *db.RunView) *db.RunView {
+	timer := time.NewTimer(lookAfter)
+	defer timer.Stop()
+	select {
+	case end := <-woken:
+		return end
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return nil
 }

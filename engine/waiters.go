@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/internal/history"
 )
 
@@ -17,8 +18,8 @@ const (
 	waitPoll = 500 * time.Millisecond
 )
 
-// waiters wakes callers that wait for the end of a run. A wake-up is a hint: the woken caller looks for itself. It is
-// safe for concurrent use.
+// waiters wakes callers that wait for the end of a run, with its end as this process committed it, or with a hint to look
+// for themselves. It is safe for concurrent use.
 type waiters struct {
 	ended func(context.Context, []history.RunKey) ([]history.RunKey, error)
 	log   zerolog.Logger
@@ -27,33 +28,33 @@ type waiters struct {
 	mu    sync.Mutex
 	shut  bool
 	count int
-	byRun map[history.RunKey]map[chan struct{}]bool
+	byRun map[history.RunKey]map[chan *db.RunView]bool
 }
 
 func newWaiters(ended func(context.Context, []history.RunKey) ([]history.RunKey, error), log zerolog.Logger) *waiters {
 	return &waiters{
-		ended: ended, log: log, ask: make(chan struct{}, 1), byRun: map[history.RunKey]map[chan struct{}]bool{},
+		ended: ended, log: log, ask: make(chan struct{}, 1), byRun: map[history.RunKey]map[chan *db.RunView]bool{},
 	}
 }
 
-// join registers a waiter. The channel gets a value when its run may have ended, and is closed when the process shuts
-// down. It reports false after that, or when there are too many.
-func (w *waiters) join(key history.RunKey) (_ <-chan struct{}, leave func(), ok bool) {
+// join registers a waiter. The channel gets a value when its run may have ended: the run as it ended, or nil, which says
+// to look. It is closed when the process shuts down. join reports false after that, or when there are too many.
+func (w *waiters) join(key history.RunKey) (_ <-chan *db.RunView, leave func(), ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.shut || w.count >= maxWaiters {
 		return nil, nil, false
 	}
-	ch := make(chan struct{}, 1)
+	ch := make(chan *db.RunView, 1)
 	if w.byRun[key] == nil {
-		w.byRun[key] = map[chan struct{}]bool{}
+		w.byRun[key] = map[chan *db.RunView]bool{}
 	}
 	w.byRun[key][ch] = true
 	w.count++
 	return ch, func() { w.leave(key, ch) }, true
 }
 
-func (w *waiters) leave(key history.RunKey, ch chan struct{}) {
+func (w *waiters) leave(key history.RunKey, ch chan *db.RunView) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.byRun[key][ch] {
@@ -66,13 +67,13 @@ func (w *waiters) leave(key history.RunKey, ch chan struct{}) {
 	w.count--
 }
 
-// wake tells the waiters of one run to look. It never blocks.
-func (w *waiters) wake(key history.RunKey) {
+// wake tells the waiters of one run how it ended, or to look. It never blocks.
+func (w *waiters) wake(key history.RunKey, end *db.RunView) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for ch := range w.byRun[key] {
 		select {
-		case ch <- struct{}{}:
+		case ch <- end:
 		default: // it has not looked since the last one
 		}
 	}
@@ -115,7 +116,7 @@ func (w *waiters) look(ctx context.Context) error {
 	}
 	ended, err := w.ended(ctx, keys)
 	for _, key := range ended {
-		w.wake(key)
+		w.wake(key, nil)
 	}
 	return err
 }

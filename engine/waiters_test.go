@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/internal/history"
 )
 
@@ -56,8 +57,8 @@ func TestWaitersAskOnceForAllRuns(t *testing.T) {
 	}
 	<-second
 	<-third
-	w.wake(one)
-	w.wake(one) // never blocks
+	w.wake(one, nil)
+	w.wake(one, nil) // never blocks
 	<-first
 	w.poll()
 	<-asked
@@ -69,7 +70,7 @@ func TestWaitersAskOnceForAllRuns(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	for _, open := range []<-chan struct{}{first, second, third} {
+	for _, open := range []<-chan *db.RunView{first, second, third} {
 		for range open { // until it is closed
 		}
 	}

@@ -130,6 +130,7 @@ end_idle:
 				}
 #endif
 				forget(mem);
+				PUBLISH
 				who = holder; request = 0; holder = 0
 			};
 			if

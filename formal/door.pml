@@ -12,7 +12,7 @@ byte faults = FAULTS;
 #else
 #define NOW LATER(clock, mem.updated) /* greatest(clock_timestamp(), updated_at) */
 #endif
-#define DUE (db.wake <= clock)
+#define DUE (db.wake <= clock && entries & ENTRY(db.wake)) /* a claim goes by the table due, and looks at the row */
 
 /* --- db/accept_lane.go, accept_settle.go, accept_side.go ----------------------------------------------------------- */
 
@@ -37,9 +37,6 @@ byte faults = FAULTS;
 #define LANE_MAY_DIE
 #define TURNER_MAY_DIE
 #endif
-
-/* For each call of a batch, in order of arrival. */
-#define EACH(what, k) k = a; do :: what; if :: k == a && b < NCALL -> k = b :: else -> break fi od
 
 inline read_and_judge(a, b)
 {
@@ -76,6 +73,9 @@ end_idle:
 	:: TOGETHER {
 			atomic { pick(me, a, b) };
 			if
+#ifdef KNOWN
+			:: me == PROCESS && knows && (ALL_SIGNALS(a, b) || ONE_ANSWER(a, b)) -> begin_known(0); goto stmt
+#endif
 			:: holder == 0 && !CALLS_WAIT -> goto locks
 #ifdef BREAK_SKIPPED_IS_UNKNOWN
 			:: holder != 0 -> d_step { EACH(call[k].verdict = UNKNOWN; answer(k), k); leave() }; goto end_idle
@@ -83,6 +83,15 @@ end_idle:
 			:: else -> goto wait /* SKIP LOCKED left the run out and FindRuns found it: to the side lane */
 			fi
 		};
+#ifdef KNOWN
+stmt:	/* AcceptKnown, ResumeKnown: decided before, and now one statement locks, compares and writes. Others may have come between */
+		TOGETHER {
+			if
+			:: ACCEPT_AS_KNOWN(a, b) -> holder = me; d_step { accept_known(a, b) }; request = COMMIT; goto committing
+			:: else -> d_step { forget_known() }; goto wait
+			fi
+		};
+#endif
 wait:
 #ifdef BREAK_ACCEPT_READS_IN_LOCK
 		atomic { true -> d_step { copy_rest(snap, db) } };
@@ -105,6 +114,9 @@ locks:			atomic { holder == 0 -> holder = me; d_step { copy_row(mem, db) } };
 				faults--; d_step { EACH(refuse(k), k); leave() }; goto end_idle
 			}
 		fi;
+#ifdef KNOWN
+committing:
+#endif
 		if
 #ifdef FINE
 		:: ended?eval(me);
@@ -163,6 +175,16 @@ proctype Turner(byte me)
 #endif
 end_idle:
 	do
+#ifdef KNOWN
+	:: atomic { handed -> handed = 0 } /* it is in memory only: a process that dies, or has too much of it, loses it */
+	:: atomic { me == TURNS && handed -> begin_known(1) }; /* AdvanceKnown, LockKnown */
+		TOGETHER {
+			if
+			:: ADVANCE_AS_KNOWN -> holder = me; d_step { advance_known() }; request = COMMIT; goto storing
+			:: else -> d_step { forget_known() }; goto end_idle
+			fi
+		}
+#endif
 	::
 #ifdef BREAK_TURN_READS_IN_LOCK
 		d_step { DUE -> copy_rest(snap, db) };
@@ -175,9 +197,12 @@ end_idle:
 		atomic { DUE && holder == 0 -> d_step { copy_row(snap, db); copy_rest(snap, db) } };
 #endif
 		TOGETHER {
-			atomic { CLAIMABLE && holder == 0 -> holder = me; d_step { copy_row(mem, ROW) } };
+			atomic { CLAIMABLE && holder == 0 -> holder = me; CLAIMED; d_step { copy_row(mem, ROW) } };
 			TURNER_MAY_DIE
 			if
+#ifdef KNOWN
+			:: atomic { faults && clock < LAST -> faults--; postpone(); request = COMMIT; goto storing }
+#endif
 			:: atomic { faults -> faults--; seen = mem.next; request = ROLLBACK; goto block }
 			:: cut = 0
 			:: atomic { faults -> faults--; cut = 1 }
@@ -186,6 +211,9 @@ end_idle:
 			TURNER_MAY_DIE
 			request = COMMIT
 		};
+#ifdef KNOWN
+storing:
+#endif
 		if
 		:: ended?eval(me)
 		:: atomic { holder == me && faults -> DIE(me) } /* or loses its connection: it is the same to a turn */

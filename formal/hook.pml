@@ -8,8 +8,10 @@
 #ifndef FAULTS
 #define FAULTS 1
 #endif
-#define LAST   1
-#define EXPIRY 1
+#ifndef LAST
+#define LAST 1
+#endif
+#define EXPIRY LAST
 
 #include "rules.pml"
 

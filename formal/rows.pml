@@ -11,6 +11,11 @@
 byte holder, request;
 hidden byte moment, n, k;
 
+/* For each call of a batch, in order of arrival. */
+#define EACH(what, k) k = a; do :: what; if :: k == a && b < NCALL -> k = b :: else -> break fi od
+#define ENTRY(t) ((t) == NEVER -> 0 : 1 << (t))
+#include "known.pml"
+
 inline copy_row(to, from)
 {
 	to.status = from.status; to.gen = from.gen; to.first = from.first; to.next = from.next; to.wake = from.wake;
@@ -62,8 +67,11 @@ inline forget(r)
 inline check_committed()
 {
 	find_fact(db);
+#ifndef BREAK_HANDED_OVER_ONLY
+	CHECK(law7_due_is_wake, entries == ENTRY(db.wake));
+#endif
 	CHECK(law7_wake_up, fact == NEVER || ENDED(db.status) ||
-		(db.status == RUNNING -> db.wake <= LATER(clock, db.updated) : db.wake != NEVER));
+		(db.status == RUNNING && !RESTS -> db.wake <= LATER(clock, db.updated) : db.wake != NEVER));
 	n = 0;
 	for (i : 0 .. NSIG - 1) { n = n + UNREAD(db.sig[i]) }
 	CHECK(law7_unread_counted, db.backlog == n);
@@ -81,6 +89,15 @@ inline install()
 	SAY("  commit: next %d, status %d, wake %d, backlog %d\n", mem.next, mem.status, mem.wake, mem.backlog);
 	CHECK(ended_stays_ended, !ENDED(db.status) || mem.status == db.status);
 	CHECK(law5_one_order, mem.next >= db.next && mem.updated >= db.updated);
+	for (i : 0 .. NSIG - 1) {
+		CHECK(law5_one_order, mem.sig[i].seq == 0 || mem.sig[i].seq == db.sig[i].seq || mem.sig[i].seq >= db.next)
+	}
+#ifdef BREAK_TURN_KEEPS_ITS_ENTRY
+	entries = ((mem.by_turn -> entries : entries & ~ENTRY(db.wake)) | ENTRY(mem.wake));
+#else
+	entries = ((entries & ~(ENTRY(db.wake) & SEEN)) | PUT(ENTRY(mem.wake)));
+#endif
+	NOTE_REST;
 	copy_row(db, mem);
 	for (i : 0 .. NSIG - 1) {
 		if

@@ -69,6 +69,7 @@ typedef Call {
 
 Run db, mem;
 byte clock;
+byte entries = 1;       /* of the run in the table due: a bit for each wake_at; at first a turn is due at 0 */
 Call call[NCALL];
 byte told;              /* what callers know became of the hook */
 bit acked[NSIG];        /* somebody was answered ACCEPTED */
@@ -77,7 +78,7 @@ bit acked[NSIG];        /* somebody was answered ACCEPTED */
 hidden byte law1_receipt_after_commit = true, law3_one_effect = true, law3_first_receipt = true,
 	law3_conflict_never_success = true, law4_known_before_ended = true, law5_one_order = true, law6_ends_once = true,
 	law6_late_never_consumes = true, law6_in_time_is_taken = true, law7_nothing_lost = true, law7_unread_counted = true,
-	law7_wake_up = true, law8_one_cause = true, law8_decided_on_committed = true, ended_stays_ended = true,
+	law7_wake_up = true, law7_due_is_wake = true, law8_one_cause = true, law8_decided_on_committed = true, ended_stays_ended = true,
 	skipped_is_not_unknown = true, model_author_waits = true;
 #define CHECK(law, holds) law = (holds); assert(law)
 

@@ -53,7 +53,11 @@ init
 	byte any;
 
 	atomic {
+#ifdef KNOWN
+		select (program : STAYS .. ROLLS_OVER); /* the others would take long, and differ in what turns do only */
+#else
 		select (program : STAYS .. AGAIN);
+#endif
 		call[0].kind = SEND; call[0].tries = 1;
 		call[1].kind = SEND; call[1].tries = 1; call[1].id = 1;
 		db.gen = 1; db.first = 1; db.next = 2; db.takento = 1;

@@ -5,29 +5,38 @@
 -- name: SetTimeouts :exec
 -- Every transaction of the door begins with it. The planner has no statistics for arrays, and a plan that is kept was made
 -- for the size the tables had then: without hash joins, merge joins and scans it stays on the keys, whatever the size,
--- and without JIT a plan that looks dear for want of a choice is not compiled. A process that is frozen gives its locks up.
+-- and without JIT a plan that looks dear for want of a choice is not compiled. So one plan does for all arrays, and is made
+-- once per connection: making it takes longer than running it. A process that is frozen gives its locks up.
+-- The statements of the door keep the table due themselves.
 SELECT set_config('lock_timeout', @lock_timeout::text, true),
     set_config('statement_timeout', @statement_timeout::text, true),
     set_config('enable_hashjoin', 'off', true),
     set_config('enable_mergejoin', 'off', true),
     set_config('enable_seqscan', 'off', true),
     set_config('idle_in_transaction_session_timeout', '10s', true),
-    set_config('jit', 'off', true);
+    set_config('jit', 'off', true),
+    set_config('plan_cache_mode', 'force_generic_plan', true),
+    set_config('flowgate.due', 'kept', true);
 
 -- name: InsertRuns :many
 -- The rows are written as they stand after their run.started: event 1 exists and a turn is due. Waits for a transaction
 -- that is inserting the same key; a key that exists is left out of the answer.
-WITH c AS MATERIALIZED (SELECT clock_timestamp() AS at)
-INSERT INTO runs (namespace, run_id, workflow, version, spec_digest, input_digest, labels, next_seq, wake_at, started_at, updated_at)
-SELECT k.namespace, k.run_id, k.workflow, k.version, k.spec_digest, k.input_digest, k.labels, 2, c.at, c.at, c.at
-FROM ROWS FROM (
-    unnest(@namespaces::text[]), unnest(@run_ids::text[]), unnest(@workflows::text[]), unnest(@versions::text[]),
-    unnest(@spec_digests::bytea[]), unnest(@input_digests::bytea[]), unnest(@labels::jsonb[])
-) WITH ORDINALITY AS k (namespace, run_id, workflow, version, spec_digest, input_digest, labels, ord)
-CROSS JOIN c
-ORDER BY k.ord
-ON CONFLICT (namespace, run_id) DO NOTHING
-RETURNING id, namespace, run_id, started_at;
+WITH c AS MATERIALIZED (SELECT clock_timestamp() AS at), inserted AS (
+    INSERT INTO runs (namespace, run_id, workflow, version, spec_digest, input_digest, labels, next_seq, wake_at, started_at, updated_at)
+    SELECT k.namespace, k.run_id, k.workflow, k.version, k.spec_digest, k.input_digest, k.labels, 2, c.at, c.at, c.at
+    FROM ROWS FROM (
+        unnest(@namespaces::text[]), unnest(@run_ids::text[]), unnest(@workflows::text[]), unnest(@versions::text[]),
+        unnest(@spec_digests::bytea[]), unnest(@input_digests::bytea[]), unnest(@labels::jsonb[])
+    ) WITH ORDINALITY AS k (namespace, run_id, workflow, version, spec_digest, input_digest, labels, ord)
+    CROSS JOIN c
+    ORDER BY k.ord
+    ON CONFLICT (namespace, run_id) DO NOTHING
+    RETURNING id, namespace, run_id, workflow, version, started_at
+), scheduled AS (
+    INSERT INTO due (workflow, version, wake_at, run, blocked)
+    SELECT i.workflow, i.version, i.started_at, i.id, false FROM inserted AS i
+)
+SELECT i.id, i.namespace, i.run_id, i.started_at FROM inserted AS i;
 
 -- name: LockRuns :many
 -- Rows that another transaction has locked are left out, and so are unknown keys: FindRuns tells them apart.
@@ -106,11 +115,14 @@ FROM ROWS FROM (
 -- The settings of a transaction of the host that the door changes for a moment.
 SELECT current_setting('lock_timeout')::text AS lock_timeout, current_setting('enable_hashjoin')::text AS hash_join,
     current_setting('enable_mergejoin')::text AS merge_join, current_setting('enable_seqscan')::text AS seq_scan,
-    current_setting('jit')::text AS jit;
+    current_setting('jit')::text AS jit, current_setting('plan_cache_mode')::text AS plan_cache_mode,
+    coalesce(current_setting('flowgate.due', true), '')::text AS due;
 
 -- name: SetHostSettings :exec
 SELECT set_config('lock_timeout', @lock_timeout::text, true),
     set_config('enable_hashjoin', @hash_join::text, true),
     set_config('enable_mergejoin', @merge_join::text, true),
     set_config('enable_seqscan', @seq_scan::text, true),
-    set_config('jit', @jit::text, true);
+    set_config('jit', @jit::text, true),
+    set_config('plan_cache_mode', @plan_cache_mode::text, true),
+    set_config('flowgate.due', @due::text, true);

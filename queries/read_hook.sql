@@ -3,14 +3,14 @@
 -- name: ReadHook :one
 SELECT sqlc.embed(h), r.namespace AS run_namespace, r.run_id, r.spec_digest, statement_timestamp()::timestamptz AS read_at
 FROM hooks AS h
-JOIN runs AS r ON r.id = h.run
+JOIN runs AS r ON r.id = ANY (ARRAY[h.run])
 WHERE r.namespace = @namespace AND r.run_id = @run_id AND h.hook_id = @hook_id;
 
 -- name: ResolveTokens :many
 SELECT sqlc.embed(h), r.namespace AS run_namespace, r.run_id, r.spec_digest, statement_timestamp()::timestamptz AS read_at
 FROM unnest(@token_digests::bytea[]) AS t (digest)
-JOIN hooks AS h ON h.token_digest = t.digest
-JOIN runs AS r ON r.id = h.run
+JOIN hooks AS h ON h.token_digest = ANY (ARRAY[t.digest])
+JOIN runs AS r ON r.id = ANY (ARRAY[h.run])
 ORDER BY h.id;
 
 -- name: ListHooks :many

@@ -3,8 +3,8 @@
 -- name: ViewRun :one
 SELECT sqlc.embed(r), opening.payload AS input, ending.data AS ending, ending.payload AS output
 FROM runs AS r
-LEFT JOIN events AS opening ON opening.run = r.id AND opening.seq = r.first_seq
-LEFT JOIN events AS ending ON ending.run = r.id AND ending.seq = r.next_seq - 1 AND r.closed_at IS NOT NULL
+LEFT JOIN events AS opening ON opening.run = ANY (ARRAY[r.id]) AND opening.seq = r.first_seq
+LEFT JOIN events AS ending ON ending.run = ANY (ARRAY[r.id]) AND ending.seq = r.next_seq - 1 AND r.closed_at IS NOT NULL
 WHERE r.namespace = @namespace AND r.run_id = @run_id;
 
 -- name: ReadRun :many
@@ -37,5 +37,5 @@ CROSS JOIN LATERAL (
 
 -- name: ReadSignal :one
 SELECT s.* FROM signals AS s
-JOIN runs AS r ON r.id = s.run
+JOIN runs AS r ON r.id = ANY (ARRAY[s.run])
 WHERE r.namespace = @namespace AND r.run_id = @run_id AND s.signal_id = @signal_id;

@@ -1,5 +1,6 @@
 -- What accepting and advancing both write. Arrays are parallel, one element per row. An array has no NULL: the zero time,
--- 0 and '' stand for it where the column may be NULL.
+-- 0 and '' stand for it where the column may be NULL. A comparison with ANY (ARRAY[x]) in place of x keeps a plan, which is
+-- made once per connection, from reading a whole index in its order because the table was nearly empty then.
 
 -- name: AppendEvents :exec
 INSERT INTO events (run, seq, generation, type, at, data, payload)
@@ -32,7 +33,24 @@ FROM ROWS FROM (
     unnest(@wake_ats::timestamptz[]), unnest(@updated_ats::timestamptz[]), unnest(@closed_ats::timestamptz[])
 ) AS u (id, status, generation, first_seq, next_seq, backlog, cancel_requested_at, cancel_seq, block_cause,
     block_diagnosis, block_attempts, wake_at, updated_at, closed_at)
-WHERE r.id = u.id;
+WHERE r.id = ANY (ARRAY[u.id]);
+
+-- name: Unschedule :exec
+-- What the locked rows of runs had as their wake_at.
+DELETE FROM due AS d
+USING ROWS FROM (
+    unnest(@workflows::text[]), unnest(@versions::text[]), unnest(@wake_ats::timestamptz[]), unnest(@runs::bigint[])
+) AS u (workflow, version, wake_at, run)
+WHERE d.workflow = ANY (ARRAY[u.workflow]) AND d.version = u.version AND d.wake_at = u.wake_at AND d.run = u.run;
+
+-- name: Schedule :exec
+-- What the locked rows of runs have as their wake_at from now on.
+INSERT INTO due (workflow, version, wake_at, run, blocked)
+SELECT u.workflow, u.version, u.wake_at, u.run, u.blocked
+FROM ROWS FROM (
+    unnest(@workflows::text[]), unnest(@versions::text[]), unnest(@wake_ats::timestamptz[]), unnest(@runs::bigint[]),
+    unnest(@blockeds::boolean[])
+) AS u (workflow, version, wake_at, run, blocked);
 
 -- name: SettleHooks :exec
 UPDATE hooks h SET
@@ -46,4 +64,4 @@ FROM ROWS FROM (
     unnest(@runs::bigint[]), unnest(@hook_ids::text[]), unnest(@states::text[]), unnest(@payload_digests::bytea[]),
     unnest(@resolved_ats::timestamptz[]), unnest(@resolved_seqs::bigint[]), unnest(@sources::text[]), unnest(@actors::text[])
 ) AS u (run, hook_id, state, payload_digest, resolved_at, resolved_seq, source, actor)
-WHERE h.run = u.run AND h.hook_id = u.hook_id;
+WHERE h.run = ANY (ARRAY[u.run]) AND h.hook_id = u.hook_id;

@@ -5,7 +5,7 @@
 -- Locks due runs of the given codes, oldest first, leaving out those that another transaction has locked. The code that
 -- waits longest is served first, and the outer LIMIT stops the scan, so that no row is locked in vain. floor is the due
 -- time to begin at: what turned before has left dead entries in the index. Runs that this process cannot read are left
--- out as if they were none. Always answers with at least one row: with
+-- out as if they were none, and so are runs that are due for less than the grace. Always answers with at least one row: with
 -- nothing claimed it says when something will be due. It tells which due run was left out, the one that waits longest:
 -- who holds it may let go of it without a hint.
 WITH code AS (
@@ -13,45 +13,56 @@ WITH code AS (
     FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[]), unnest(@floors::timestamptz[]))
         AS c (workflow, version, floor)
 ), claimed AS MATERIALIZED (
-    SELECT due.*
+    SELECT taken.*
     FROM (
         SELECT code.workflow, code.version, code.floor
         FROM code
         ORDER BY (
-            SELECT head.wake_at FROM runs AS head
+            SELECT head.wake_at FROM due AS head
             WHERE head.workflow = code.workflow AND head.version = code.version AND head.wake_at >= code.floor
             ORDER BY head.wake_at LIMIT 1
         )
     ) AS ready
     CROSS JOIN LATERAL (
-        SELECT r.* FROM runs AS r
-        WHERE r.workflow = ready.workflow AND r.version = ready.version
-            AND r.wake_at >= ready.floor AND r.wake_at <= statement_timestamp()
-            AND r.id <> ALL (coalesce(@unreadable::bigint[], '{}'))
-        ORDER BY r.wake_at LIMIT @batch::bigint FOR UPDATE SKIP LOCKED
+        SELECT d.run, d.wake_at FROM due AS d
+        WHERE d.workflow = ready.workflow AND d.version = ready.version
+            AND d.wake_at >= ready.floor AND d.wake_at <= statement_timestamp() - (@grace::float8) * interval '1 second'
+            AND d.run <> ALL (coalesce(@unreadable::bigint[], '{}'))
+        ORDER BY d.wake_at
     ) AS due
+    CROSS JOIN LATERAL (
+        SELECT r.* FROM runs AS r
+        WHERE r.id = due.run AND r.wake_at = due.wake_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS taken
     LIMIT @batch::bigint
 ), next AS (
     SELECT soon.wake_at
     FROM code
     CROSS JOIN LATERAL (
-        SELECT r.wake_at FROM runs AS r
-        WHERE r.workflow = code.workflow AND r.version = code.version AND r.wake_at > statement_timestamp()
-        ORDER BY r.wake_at LIMIT 1
+        SELECT d.wake_at FROM due AS d
+        WHERE d.workflow = code.workflow AND d.version = code.version
+            AND d.wake_at > statement_timestamp() - (@grace::float8) * interval '1 second'
+        ORDER BY d.wake_at LIMIT 1
     ) AS soon
     ORDER BY soon.wake_at LIMIT 1
-), skipped AS (
-    SELECT late.namespace, late.run_id, late.wake_at
+), late AS (
+    SELECT passed.run, passed.wake_at
     FROM code
     CROSS JOIN LATERAL (
-        SELECT r.namespace, r.run_id, r.wake_at FROM runs AS r
-        WHERE r.workflow = code.workflow AND r.version = code.version
-            AND r.wake_at >= code.floor AND r.wake_at <= statement_timestamp()
-            AND r.id <> ALL (ARRAY(SELECT claimed.id FROM claimed)) AND r.id <> ALL (coalesce(@unreadable::bigint[], '{}'))
-        ORDER BY r.wake_at LIMIT 1
-    ) AS late
+        SELECT d.run, d.wake_at FROM due AS d
+        WHERE d.workflow = code.workflow AND d.version = code.version
+            AND d.wake_at >= code.floor AND d.wake_at <= statement_timestamp() - (@grace::float8) * interval '1 second'
+            AND d.run <> ALL (ARRAY(SELECT claimed.id FROM claimed)) AND d.run <> ALL (coalesce(@unreadable::bigint[], '{}'))
+        ORDER BY d.wake_at LIMIT 1
+    ) AS passed
     WHERE (SELECT count(*) FROM claimed) < @batch::bigint
-    ORDER BY late.wake_at LIMIT 1
+    ORDER BY passed.wake_at LIMIT 1
+), skipped AS (
+    SELECT r.namespace, r.run_id, late.wake_at
+    FROM late
+    CROSS JOIN LATERAL (
+        SELECT r1.namespace, r1.run_id FROM runs AS r1 WHERE r1.id = late.run LIMIT 1
+    ) AS r
 )
 SELECT statement_timestamp()::timestamptz AS asked_at, next.wake_at AS next_due, skipped.namespace AS skipped_namespace,
     skipped.run_id AS skipped_run_id, skipped.wake_at AS skipped_since, claimed.*
@@ -59,6 +70,19 @@ FROM (SELECT true) AS always
 LEFT JOIN next ON true
 LEFT JOIN skipped ON true
 LEFT JOIN claimed ON true;
+
+-- name: NextDue :many
+-- When something of the given codes is due first, in the year 9999 if nothing is, and the time now. One cheap statement,
+-- for who has nothing to do.
+SELECT statement_timestamp()::timestamptz AS asked_at, (
+    SELECT coalesce(min(soon.wake_at), '9999-01-01Z'::timestamptz)
+    FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (workflow, version)
+    CROSS JOIN LATERAL (
+        SELECT d.wake_at FROM due AS d
+        WHERE d.workflow = c.workflow AND d.version = c.version
+        ORDER BY d.wake_at LIMIT 1
+    ) AS soon
+)::timestamptz AS first_due;
 
 -- name: ClaimRun :many
 -- Claims one run, waiting for its lock, if it is still due and of one of the codes then.
@@ -122,42 +146,82 @@ FROM unnest(@token_digests::bytea[]) AS t (digest)
 CROSS JOIN LATERAL (
     SELECT h1.token_digest, h1.run, h1.hook_id FROM hooks AS h1 WHERE h1.token_digest = t.digest LIMIT 1
 ) AS h
-JOIN runs AS r ON r.id = h.run;
+JOIN runs AS r ON r.id = ANY (ARRAY[h.run]);
 
 -- name: ConsumeSignals :exec
 UPDATE signals AS s SET consumed_by = u.wait_id, consumed_generation = u.generation
 FROM ROWS FROM (
     unnest(@runs::bigint[]), unnest(@signal_ids::text[]), unnest(@wait_ids::text[]), unnest(@generations::integer[])
 ) AS u (run, signal_id, wait_id, generation)
-WHERE s.run = u.run AND s.signal_id = u.signal_id;
+WHERE s.run = ANY (ARRAY[u.run]) AND s.signal_id = u.signal_id;
+
+-- name: LockRun :exec
+-- Waits for the run's lock. A statement that follows sees what whoever held it left, in every table.
+SELECT r.id FROM runs AS r WHERE r.namespace = @namespace AND r.run_id = @run_id FOR UPDATE;
 
 -- name: PostponeRun :exec
--- For a run whose turn can neither be stored nor blocked. wake_at is no projection of events.
-UPDATE runs AS r SET wake_at = clock_timestamp() + (@delay::float8) * interval '1 second'
-WHERE r.namespace = @namespace AND r.run_id = @run_id AND r.wake_at <= clock_timestamp();
+-- For a run, locked before, whose turn can neither be stored nor blocked. wake_at is no projection of events.
+WITH locked AS MATERIALIZED (
+    SELECT r.id, r.workflow, r.version, r.wake_at, r.status, clock_timestamp() + (@delay::float8) * interval '1 second' AS later
+    FROM runs AS r
+    WHERE r.namespace = @namespace AND r.run_id = @run_id AND r.wake_at <= clock_timestamp()
+), changed AS (
+    UPDATE runs AS r SET wake_at = l.later FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
+), unscheduled AS (
+    DELETE FROM due AS d USING locked AS l
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
+)
+INSERT INTO due (workflow, version, wake_at, run, blocked)
+SELECT l.workflow, l.version, l.later, l.id, l.status = 'blocked' FROM locked AS l;
 
 -- name: WakeBlocked :many
 -- At most a page of them. Runs that are locked are left to WakeBlockedRun, so that nobody waits for several.
-UPDATE runs AS r SET wake_at = clock_timestamp()
-WHERE r.id IN (
-    SELECT b.id
+WITH locked AS MATERIALIZED (
+    SELECT b.id, b.workflow, b.version, b.wake_at, clock_timestamp() AS earlier
     FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (workflow, version)
-    JOIN runs AS b ON b.workflow = c.workflow AND b.version = c.version
-    WHERE b.status = 'blocked' AND b.wake_at > clock_timestamp()
-    LIMIT @page::bigint FOR UPDATE OF b SKIP LOCKED
+    CROSS JOIN LATERAL (
+        SELECT d.run, d.wake_at FROM due AS d
+        WHERE d.workflow = c.workflow AND d.version = c.version AND d.blocked AND d.wake_at > clock_timestamp()
+        OFFSET 0
+    ) AS resting
+    CROSS JOIN LATERAL (
+        SELECT r.id, r.workflow, r.version, r.wake_at FROM runs AS r
+        WHERE r.id = resting.run AND r.wake_at = resting.wake_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS b
+    LIMIT @page::bigint
+), changed AS (
+    UPDATE runs AS r SET wake_at = l.earlier FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
+), unscheduled AS (
+    DELETE FROM due AS d USING locked AS l
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
 )
-RETURNING r.id;
+INSERT INTO due (workflow, version, wake_at, run, blocked)
+SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l
+RETURNING run;
 
 -- name: StillBlocked :many
 -- What the last page of WakeBlocked, in the same transaction, passed over.
 SELECT b.namespace, b.run_id
 FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (workflow, version)
-JOIN runs AS b ON b.workflow = c.workflow AND b.version = c.version
-WHERE b.status = 'blocked' AND b.wake_at > clock_timestamp()
+CROSS JOIN LATERAL (
+    SELECT d.run FROM due AS d
+    WHERE d.workflow = c.workflow AND d.version = c.version AND d.blocked AND d.wake_at > clock_timestamp()
+    OFFSET 0
+) AS resting
+CROSS JOIN LATERAL (SELECT r.namespace, r.run_id FROM runs AS r WHERE r.id = resting.run LIMIT 1) AS b
 LIMIT @page::bigint;
 
 -- name: WakeBlockedRun :exec
--- Waits for the run's lock, and looks at the run again then. To ask for the status would let the planner read the index of
--- all blocked runs instead of the key.
-UPDATE runs AS r SET wake_at = clock_timestamp()
-WHERE r.namespace = @namespace AND r.run_id = @run_id AND r.block_cause IS NOT NULL AND r.wake_at > clock_timestamp();
+-- Looks at the run, locked before, again.
+WITH locked AS MATERIALIZED (
+    SELECT r.id, r.workflow, r.version, r.wake_at, clock_timestamp() AS earlier
+    FROM runs AS r
+    WHERE r.namespace = @namespace AND r.run_id = @run_id AND r.block_cause IS NOT NULL AND r.wake_at > clock_timestamp()
+), changed AS (
+    UPDATE runs AS r SET wake_at = l.earlier FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
+), unscheduled AS (
+    DELETE FROM due AS d USING locked AS l
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
+)
+INSERT INTO due (workflow, version, wake_at, run, blocked)
+SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l;

@@ -6,14 +6,15 @@ FROM ROWS FROM (unnest(@workflows::text[]), unnest(@versions::text[])) AS c (wor
 ORDER BY c.workflow COLLATE "C", c.version COLLATE "C"
 ON CONFLICT (process, workflow, version) DO UPDATE SET seen_at = excluded.seen_at;
 
--- name: DropDeadWorkers :exec
+-- name: DropDeadWorkers :many
 -- A few rows of processes that ended without saying so, a day ago or more.
 DELETE FROM workers AS w USING (
     SELECT d.process, d.workflow, d.version FROM workers AS d
     WHERE d.seen_at < clock_timestamp() - interval '1 day'
     LIMIT 100 FOR UPDATE SKIP LOCKED
 ) AS dead
-WHERE w.process = dead.process AND w.workflow = dead.workflow AND w.version = dead.version;
+WHERE w.process = dead.process AND w.workflow = dead.workflow AND w.version = dead.version
+RETURNING w.process;
 
 -- name: LiveCodes :many
 SELECT DISTINCT w.workflow, w.version FROM workers AS w

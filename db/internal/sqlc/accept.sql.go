@@ -124,15 +124,18 @@ func (q *Queries) FindRuns(ctx context.Context, db DBTX, arg FindRunsParams) ([]
 const HostSettings = `-- name: HostSettings :many
 SELECT current_setting('lock_timeout')::text AS lock_timeout, current_setting('enable_hashjoin')::text AS hash_join,
     current_setting('enable_mergejoin')::text AS merge_join, current_setting('enable_seqscan')::text AS seq_scan,
-    current_setting('jit')::text AS jit
+    current_setting('jit')::text AS jit, current_setting('plan_cache_mode')::text AS plan_cache_mode,
+    coalesce(current_setting('flowgate.due', true), '')::text AS due
 `
 
 type HostSettingsRow struct {
-	LockTimeout string
-	HashJoin    string
-	MergeJoin   string
-	SeqScan     string
-	Jit         string
+	LockTimeout   string
+	HashJoin      string
+	MergeJoin     string
+	SeqScan       string
+	Jit           string
+	PlanCacheMode string
+	Due           string
 }
 
 // The settings of a transaction of the host that the door changes for a moment.
@@ -151,6 +154,8 @@ func (q *Queries) HostSettings(ctx context.Context, db DBTX) ([]HostSettingsRow,
 			&i.MergeJoin,
 			&i.SeqScan,
 			&i.Jit,
+			&i.PlanCacheMode,
+			&i.Due,
 		); err != nil {
 			return nil, err
 		}
@@ -163,17 +168,22 @@ func (q *Queries) HostSettings(ctx context.Context, db DBTX) ([]HostSettingsRow,
 }
 
 const InsertRuns = `-- name: InsertRuns :many
-WITH c AS MATERIALIZED (SELECT clock_timestamp() AS at)
-INSERT INTO runs (namespace, run_id, workflow, version, spec_digest, input_digest, labels, next_seq, wake_at, started_at, updated_at)
-SELECT k.namespace, k.run_id, k.workflow, k.version, k.spec_digest, k.input_digest, k.labels, 2, c.at, c.at, c.at
-FROM ROWS FROM (
-    unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]),
-    unnest($5::bytea[]), unnest($6::bytea[]), unnest($7::jsonb[])
-) WITH ORDINALITY AS k (namespace, run_id, workflow, version, spec_digest, input_digest, labels, ord)
-CROSS JOIN c
-ORDER BY k.ord
-ON CONFLICT (namespace, run_id) DO NOTHING
-RETURNING id, namespace, run_id, started_at
+WITH c AS MATERIALIZED (SELECT clock_timestamp() AS at), inserted AS (
+    INSERT INTO runs (namespace, run_id, workflow, version, spec_digest, input_digest, labels, next_seq, wake_at, started_at, updated_at)
+    SELECT k.namespace, k.run_id, k.workflow, k.version, k.spec_digest, k.input_digest, k.labels, 2, c.at, c.at, c.at
+    FROM ROWS FROM (
+        unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]),
+        unnest($5::bytea[]), unnest($6::bytea[]), unnest($7::jsonb[])
+    ) WITH ORDINALITY AS k (namespace, run_id, workflow, version, spec_digest, input_digest, labels, ord)
+    CROSS JOIN c
+    ORDER BY k.ord
+    ON CONFLICT (namespace, run_id) DO NOTHING
+    RETURNING id, namespace, run_id, workflow, version, started_at
+), scheduled AS (
+    INSERT INTO due (workflow, version, wake_at, run, blocked)
+    SELECT i.workflow, i.version, i.started_at, i.id, false FROM inserted AS i
+)
+SELECT i.id, i.namespace, i.run_id, i.started_at FROM inserted AS i
 `
 
 type InsertRunsParams struct {
@@ -490,15 +500,19 @@ SELECT set_config('lock_timeout', $1::text, true),
     set_config('enable_hashjoin', $2::text, true),
     set_config('enable_mergejoin', $3::text, true),
     set_config('enable_seqscan', $4::text, true),
-    set_config('jit', $5::text, true)
+    set_config('jit', $5::text, true),
+    set_config('plan_cache_mode', $6::text, true),
+    set_config('flowgate.due', $7::text, true)
 `
 
 type SetHostSettingsParams struct {
-	LockTimeout string
-	HashJoin    string
-	MergeJoin   string
-	SeqScan     string
-	Jit         string
+	LockTimeout   string
+	HashJoin      string
+	MergeJoin     string
+	SeqScan       string
+	Jit           string
+	PlanCacheMode string
+	Due           string
 }
 
 func (q *Queries) SetHostSettings(ctx context.Context, db DBTX, arg SetHostSettingsParams) error {
@@ -508,6 +522,8 @@ func (q *Queries) SetHostSettings(ctx context.Context, db DBTX, arg SetHostSetti
 		arg.MergeJoin,
 		arg.SeqScan,
 		arg.Jit,
+		arg.PlanCacheMode,
+		arg.Due,
 	)
 	return err
 }
@@ -520,7 +536,9 @@ SELECT set_config('lock_timeout', $1::text, true),
     set_config('enable_mergejoin', 'off', true),
     set_config('enable_seqscan', 'off', true),
     set_config('idle_in_transaction_session_timeout', '10s', true),
-    set_config('jit', 'off', true)
+    set_config('jit', 'off', true),
+    set_config('plan_cache_mode', 'force_generic_plan', true),
+    set_config('flowgate.due', 'kept', true)
 `
 
 type SetTimeoutsParams struct {
@@ -533,7 +551,9 @@ type SetTimeoutsParams struct {
 // whole table, and which locks rows in the order of the arrays.
 // Every transaction of the door begins with it. The planner has no statistics for arrays, and a plan that is kept was made
 // for the size the tables had then: without hash joins, merge joins and scans it stays on the keys, whatever the size,
-// and without JIT a plan that looks dear for want of a choice is not compiled. A process that is frozen gives its locks up.
+// and without JIT a plan that looks dear for want of a choice is not compiled. So one plan does for all arrays, and is made
+// once per connection: making it takes longer than running it. A process that is frozen gives its locks up.
+// The statements of the door keep the table due themselves.
 func (q *Queries) SetTimeouts(ctx context.Context, db DBTX, arg SetTimeoutsParams) error {
 	_, err := db.Exec(ctx, SetTimeouts, arg.LockTimeout, arg.StatementTimeout)
 	return err

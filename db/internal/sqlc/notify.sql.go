@@ -11,15 +11,16 @@ import (
 
 const Notify = `-- name: Notify :exec
 
-SELECT pg_notify($1::text, '')
+SELECT pg_notify($1::text, $2::text)
 `
 
 type NotifyParams struct {
 	Channel string
+	Payload string
 }
 
 // Hints between processes. They are never sent inside a transaction that writes: that would make commits queue up.
 func (q *Queries) Notify(ctx context.Context, db DBTX, arg NotifyParams) error {
-	_, err := db.Exec(ctx, Notify, arg.Channel)
+	_, err := db.Exec(ctx, Notify, arg.Channel, arg.Payload)
 	return err
 }

@@ -260,7 +260,7 @@ const ReadHook = `-- name: ReadHook :one
 
 SELECT h.id, h.run, h.namespace, h.hook_id, h.name, h.metadata, h.labels, h.token_digest, h.digest_key, h.mint_key, h.nonce, h.state, h.payload_digest, h.created_at, h.expires_at, h.resolved_at, h.resolved_seq, h.source, h.actor, r.namespace AS run_namespace, r.run_id, r.spec_digest, statement_timestamp()::timestamptz AS read_at
 FROM hooks AS h
-JOIN runs AS r ON r.id = h.run
+JOIN runs AS r ON r.id = ANY (ARRAY[h.run])
 WHERE r.namespace = $1 AND r.run_id = $2 AND h.hook_id = $3
 `
 
@@ -313,8 +313,8 @@ func (q *Queries) ReadHook(ctx context.Context, db DBTX, arg ReadHookParams) (Re
 const ResolveTokens = `-- name: ResolveTokens :many
 SELECT h.id, h.run, h.namespace, h.hook_id, h.name, h.metadata, h.labels, h.token_digest, h.digest_key, h.mint_key, h.nonce, h.state, h.payload_digest, h.created_at, h.expires_at, h.resolved_at, h.resolved_seq, h.source, h.actor, r.namespace AS run_namespace, r.run_id, r.spec_digest, statement_timestamp()::timestamptz AS read_at
 FROM unnest($1::bytea[]) AS t (digest)
-JOIN hooks AS h ON h.token_digest = t.digest
-JOIN runs AS r ON r.id = h.run
+JOIN hooks AS h ON h.token_digest = ANY (ARRAY[t.digest])
+JOIN runs AS r ON r.id = ANY (ARRAY[h.run])
 ORDER BY h.id
 `
 

@@ -238,7 +238,7 @@ func (q *Queries) ReadRun(ctx context.Context, db DBTX, arg ReadRunParams) ([]Ru
 
 const ReadSignal = `-- name: ReadSignal :one
 SELECT s.run, s.signal_id, s.name, s.digest, s.seq, s.received_at, s.source, s.actor, s.consumed_by, s.consumed_generation FROM signals AS s
-JOIN runs AS r ON r.id = s.run
+JOIN runs AS r ON r.id = ANY (ARRAY[s.run])
 WHERE r.namespace = $1 AND r.run_id = $2 AND s.signal_id = $3
 `
 
@@ -270,8 +270,8 @@ const ViewRun = `-- name: ViewRun :one
 
 SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, opening.payload AS input, ending.data AS ending, ending.payload AS output
 FROM runs AS r
-LEFT JOIN events AS opening ON opening.run = r.id AND opening.seq = r.first_seq
-LEFT JOIN events AS ending ON ending.run = r.id AND ending.seq = r.next_seq - 1 AND r.closed_at IS NOT NULL
+LEFT JOIN events AS opening ON opening.run = ANY (ARRAY[r.id]) AND opening.seq = r.first_seq
+LEFT JOIN events AS ending ON ending.run = ANY (ARRAY[r.id]) AND ending.seq = r.next_seq - 1 AND r.closed_at IS NOT NULL
 WHERE r.namespace = $1 AND r.run_id = $2
 `
 

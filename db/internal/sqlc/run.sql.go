@@ -31,7 +31,8 @@ type AppendEventsParams struct {
 }
 
 // What accepting and advancing both write. Arrays are parallel, one element per row. An array has no NULL: the zero time,
-// 0 and ” stand for it where the column may be NULL.
+// 0 and ” stand for it where the column may be NULL. A comparison with ANY (ARRAY[x]) in place of x keeps a plan, which is
+// made once per connection, from reading a whole index in its order because the table was nearly empty then.
 func (q *Queries) AppendEvents(ctx context.Context, db DBTX, arg AppendEventsParams) error {
 	_, err := db.Exec(ctx, AppendEvents,
 		arg.Runs,
@@ -41,6 +42,35 @@ func (q *Queries) AppendEvents(ctx context.Context, db DBTX, arg AppendEventsPar
 		arg.Ats,
 		arg.Datas,
 		arg.Payloads,
+	)
+	return err
+}
+
+const Schedule = `-- name: Schedule :exec
+INSERT INTO due (workflow, version, wake_at, run, blocked)
+SELECT u.workflow, u.version, u.wake_at, u.run, u.blocked
+FROM ROWS FROM (
+    unnest($1::text[]), unnest($2::text[]), unnest($3::timestamptz[]), unnest($4::bigint[]),
+    unnest($5::boolean[])
+) AS u (workflow, version, wake_at, run, blocked)
+`
+
+type ScheduleParams struct {
+	Workflows []string
+	Versions  []string
+	WakeAts   []time.Time
+	Runs      []int64
+	Blockeds  []bool
+}
+
+// What the locked rows of runs have as their wake_at from now on.
+func (q *Queries) Schedule(ctx context.Context, db DBTX, arg ScheduleParams) error {
+	_, err := db.Exec(ctx, Schedule,
+		arg.Workflows,
+		arg.Versions,
+		arg.WakeAts,
+		arg.Runs,
+		arg.Blockeds,
 	)
 	return err
 }
@@ -57,7 +87,7 @@ FROM ROWS FROM (
     unnest($1::bigint[]), unnest($2::text[]), unnest($3::text[]), unnest($4::bytea[]),
     unnest($5::timestamptz[]), unnest($6::bigint[]), unnest($7::text[]), unnest($8::text[])
 ) AS u (run, hook_id, state, payload_digest, resolved_at, resolved_seq, source, actor)
-WHERE h.run = u.run AND h.hook_id = u.hook_id
+WHERE h.run = ANY (ARRAY[u.run]) AND h.hook_id = u.hook_id
 `
 
 type SettleHooksParams struct {
@@ -85,6 +115,32 @@ func (q *Queries) SettleHooks(ctx context.Context, db DBTX, arg SettleHooksParam
 	return err
 }
 
+const Unschedule = `-- name: Unschedule :exec
+DELETE FROM due AS d
+USING ROWS FROM (
+    unnest($1::text[]), unnest($2::text[]), unnest($3::timestamptz[]), unnest($4::bigint[])
+) AS u (workflow, version, wake_at, run)
+WHERE d.workflow = ANY (ARRAY[u.workflow]) AND d.version = u.version AND d.wake_at = u.wake_at AND d.run = u.run
+`
+
+type UnscheduleParams struct {
+	Workflows []string
+	Versions  []string
+	WakeAts   []time.Time
+	Runs      []int64
+}
+
+// What the locked rows of runs had as their wake_at.
+func (q *Queries) Unschedule(ctx context.Context, db DBTX, arg UnscheduleParams) error {
+	_, err := db.Exec(ctx, Unschedule,
+		arg.Workflows,
+		arg.Versions,
+		arg.WakeAts,
+		arg.Runs,
+	)
+	return err
+}
+
 const UpdateRuns = `-- name: UpdateRuns :exec
 UPDATE runs r SET
     status = u.status,
@@ -108,7 +164,7 @@ FROM ROWS FROM (
     unnest($12::timestamptz[]), unnest($13::timestamptz[]), unnest($14::timestamptz[])
 ) AS u (id, status, generation, first_seq, next_seq, backlog, cancel_requested_at, cancel_seq, block_cause,
     block_diagnosis, block_attempts, wake_at, updated_at, closed_at)
-WHERE r.id = u.id
+WHERE r.id = ANY (ARRAY[u.id])
 `
 
 type UpdateRunsParams struct {

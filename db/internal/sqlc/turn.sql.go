@@ -84,45 +84,56 @@ WITH code AS (
     FROM ROWS FROM (unnest($1::text[]), unnest($2::text[]), unnest($3::timestamptz[]))
         AS c (workflow, version, floor)
 ), claimed AS MATERIALIZED (
-    SELECT due.id, due.namespace, due.run_id, due.workflow, due.version, due.spec_digest, due.input_digest, due.labels, due.status, due.generation, due.first_seq, due.next_seq, due.backlog, due.cancel_requested_at, due.block_cause, due.block_diagnosis, due.block_attempts, due.wake_at, due.started_at, due.updated_at, due.closed_at, due.cancel_seq
+    SELECT taken.id, taken.namespace, taken.run_id, taken.workflow, taken.version, taken.spec_digest, taken.input_digest, taken.labels, taken.status, taken.generation, taken.first_seq, taken.next_seq, taken.backlog, taken.cancel_requested_at, taken.block_cause, taken.block_diagnosis, taken.block_attempts, taken.wake_at, taken.started_at, taken.updated_at, taken.closed_at, taken.cancel_seq
     FROM (
         SELECT code.workflow, code.version, code.floor
         FROM code
         ORDER BY (
-            SELECT head.wake_at FROM runs AS head
+            SELECT head.wake_at FROM due AS head
             WHERE head.workflow = code.workflow AND head.version = code.version AND head.wake_at >= code.floor
             ORDER BY head.wake_at LIMIT 1
         )
     ) AS ready
     CROSS JOIN LATERAL (
-        SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
-        WHERE r.workflow = ready.workflow AND r.version = ready.version
-            AND r.wake_at >= ready.floor AND r.wake_at <= statement_timestamp()
-            AND r.id <> ALL (coalesce($4::bigint[], '{}'))
-        ORDER BY r.wake_at LIMIT $5::bigint FOR UPDATE SKIP LOCKED
+        SELECT d.run, d.wake_at FROM due AS d
+        WHERE d.workflow = ready.workflow AND d.version = ready.version
+            AND d.wake_at >= ready.floor AND d.wake_at <= statement_timestamp() - ($4::float8) * interval '1 second'
+            AND d.run <> ALL (coalesce($5::bigint[], '{}'))
+        ORDER BY d.wake_at
     ) AS due
-    LIMIT $5::bigint
+    CROSS JOIN LATERAL (
+        SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
+        WHERE r.id = due.run AND r.wake_at = due.wake_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS taken
+    LIMIT $6::bigint
 ), next AS (
     SELECT soon.wake_at
     FROM code
     CROSS JOIN LATERAL (
-        SELECT r.wake_at FROM runs AS r
-        WHERE r.workflow = code.workflow AND r.version = code.version AND r.wake_at > statement_timestamp()
-        ORDER BY r.wake_at LIMIT 1
+        SELECT d.wake_at FROM due AS d
+        WHERE d.workflow = code.workflow AND d.version = code.version
+            AND d.wake_at > statement_timestamp() - ($4::float8) * interval '1 second'
+        ORDER BY d.wake_at LIMIT 1
     ) AS soon
     ORDER BY soon.wake_at LIMIT 1
-), skipped AS (
-    SELECT late.namespace, late.run_id, late.wake_at
+), late AS (
+    SELECT passed.run, passed.wake_at
     FROM code
     CROSS JOIN LATERAL (
-        SELECT r.namespace, r.run_id, r.wake_at FROM runs AS r
-        WHERE r.workflow = code.workflow AND r.version = code.version
-            AND r.wake_at >= code.floor AND r.wake_at <= statement_timestamp()
-            AND r.id <> ALL (ARRAY(SELECT claimed.id FROM claimed)) AND r.id <> ALL (coalesce($4::bigint[], '{}'))
-        ORDER BY r.wake_at LIMIT 1
-    ) AS late
-    WHERE (SELECT count(*) FROM claimed) < $5::bigint
-    ORDER BY late.wake_at LIMIT 1
+        SELECT d.run, d.wake_at FROM due AS d
+        WHERE d.workflow = code.workflow AND d.version = code.version
+            AND d.wake_at >= code.floor AND d.wake_at <= statement_timestamp() - ($4::float8) * interval '1 second'
+            AND d.run <> ALL (ARRAY(SELECT claimed.id FROM claimed)) AND d.run <> ALL (coalesce($5::bigint[], '{}'))
+        ORDER BY d.wake_at LIMIT 1
+    ) AS passed
+    WHERE (SELECT count(*) FROM claimed) < $6::bigint
+    ORDER BY passed.wake_at LIMIT 1
+), skipped AS (
+    SELECT r.namespace, r.run_id, late.wake_at
+    FROM late
+    CROSS JOIN LATERAL (
+        SELECT r1.namespace, r1.run_id FROM runs AS r1 WHERE r1.id = late.run LIMIT 1
+    ) AS r
 )
 SELECT statement_timestamp()::timestamptz AS asked_at, next.wake_at AS next_due, skipped.namespace AS skipped_namespace,
     skipped.run_id AS skipped_run_id, skipped.wake_at AS skipped_since, claimed.id, claimed.namespace, claimed.run_id, claimed.workflow, claimed.version, claimed.spec_digest, claimed.input_digest, claimed.labels, claimed.status, claimed.generation, claimed.first_seq, claimed.next_seq, claimed.backlog, claimed.cancel_requested_at, claimed.block_cause, claimed.block_diagnosis, claimed.block_attempts, claimed.wake_at, claimed.started_at, claimed.updated_at, claimed.closed_at, claimed.cancel_seq
@@ -136,6 +147,7 @@ type ClaimRunsParams struct {
 	Workflows  []string
 	Versions   []string
 	Floors     []time.Time
+	Grace      float64
 	Unreadable []int64
 	Batch      int64
 }
@@ -175,7 +187,7 @@ type ClaimRunsRow struct {
 // Locks due runs of the given codes, oldest first, leaving out those that another transaction has locked. The code that
 // waits longest is served first, and the outer LIMIT stops the scan, so that no row is locked in vain. floor is the due
 // time to begin at: what turned before has left dead entries in the index. Runs that this process cannot read are left
-// out as if they were none. Always answers with at least one row: with
+// out as if they were none, and so are runs that are due for less than the grace. Always answers with at least one row: with
 // nothing claimed it says when something will be due. It tells which due run was left out, the one that waits longest:
 // who holds it may let go of it without a hint.
 func (q *Queries) ClaimRuns(ctx context.Context, db DBTX, arg ClaimRunsParams) ([]ClaimRunsRow, error) {
@@ -183,6 +195,7 @@ func (q *Queries) ClaimRuns(ctx context.Context, db DBTX, arg ClaimRunsParams) (
 		arg.Workflows,
 		arg.Versions,
 		arg.Floors,
+		arg.Grace,
 		arg.Unreadable,
 		arg.Batch,
 	)
@@ -237,7 +250,7 @@ UPDATE signals AS s SET consumed_by = u.wait_id, consumed_generation = u.generat
 FROM ROWS FROM (
     unnest($1::bigint[]), unnest($2::text[]), unnest($3::text[]), unnest($4::integer[])
 ) AS u (run, signal_id, wait_id, generation)
-WHERE s.run = u.run AND s.signal_id = u.signal_id
+WHERE s.run = ANY (ARRAY[u.run]) AND s.signal_id = u.signal_id
 `
 
 type ConsumeSignalsParams struct {
@@ -429,6 +442,21 @@ func (q *Queries) InsertHooks(ctx context.Context, db DBTX, arg InsertHooksParam
 	return items, nil
 }
 
+const LockRun = `-- name: LockRun :exec
+SELECT r.id FROM runs AS r WHERE r.namespace = $1 AND r.run_id = $2 FOR UPDATE
+`
+
+type LockRunParams struct {
+	Namespace string
+	RunID     string
+}
+
+// Waits for the run's lock. A statement that follows sees what whoever held it left, in every table.
+func (q *Queries) LockRun(ctx context.Context, db DBTX, arg LockRunParams) error {
+	_, err := db.Exec(ctx, LockRun, arg.Namespace, arg.RunID)
+	return err
+}
+
 const LockTokens = `-- name: LockTokens :exec
 SELECT pg_advisory_xact_lock(1718382455, l.bucket) FROM unnest($1::integer[]) AS l (bucket)
 `
@@ -445,9 +473,63 @@ func (q *Queries) LockTokens(ctx context.Context, db DBTX, arg LockTokensParams)
 	return err
 }
 
+const NextDue = `-- name: NextDue :many
+SELECT statement_timestamp()::timestamptz AS asked_at, (
+    SELECT coalesce(min(soon.wake_at), '9999-01-01Z'::timestamptz)
+    FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS c (workflow, version)
+    CROSS JOIN LATERAL (
+        SELECT d.wake_at FROM due AS d
+        WHERE d.workflow = c.workflow AND d.version = c.version
+        ORDER BY d.wake_at LIMIT 1
+    ) AS soon
+)::timestamptz AS first_due
+`
+
+type NextDueParams struct {
+	Workflows []string
+	Versions  []string
+}
+
+type NextDueRow struct {
+	AskedAt  time.Time
+	FirstDue time.Time
+}
+
+// When something of the given codes is due first, in the year 9999 if nothing is, and the time now. One cheap statement,
+// for who has nothing to do.
+func (q *Queries) NextDue(ctx context.Context, db DBTX, arg NextDueParams) ([]NextDueRow, error) {
+	rows, err := db.Query(ctx, NextDue, arg.Workflows, arg.Versions)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []NextDueRow{}
+	for rows.Next() {
+		var i NextDueRow
+		if err := rows.Scan(&i.AskedAt, &i.FirstDue); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const PostponeRun = `-- name: PostponeRun :exec
-UPDATE runs AS r SET wake_at = clock_timestamp() + ($1::float8) * interval '1 second'
-WHERE r.namespace = $2 AND r.run_id = $3 AND r.wake_at <= clock_timestamp()
+WITH locked AS MATERIALIZED (
+    SELECT r.id, r.workflow, r.version, r.wake_at, r.status, clock_timestamp() + ($1::float8) * interval '1 second' AS later
+    FROM runs AS r
+    WHERE r.namespace = $2 AND r.run_id = $3 AND r.wake_at <= clock_timestamp()
+), changed AS (
+    UPDATE runs AS r SET wake_at = l.later FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
+), unscheduled AS (
+    DELETE FROM due AS d USING locked AS l
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
+)
+INSERT INTO due (workflow, version, wake_at, run, blocked)
+SELECT l.workflow, l.version, l.later, l.id, l.status = 'blocked' FROM locked AS l
 `
 
 type PostponeRunParams struct {
@@ -456,7 +538,7 @@ type PostponeRunParams struct {
 	RunID     string
 }
 
-// For a run whose turn can neither be stored nor blocked. wake_at is no projection of events.
+// For a run, locked before, whose turn can neither be stored nor blocked. wake_at is no projection of events.
 func (q *Queries) PostponeRun(ctx context.Context, db DBTX, arg PostponeRunParams) error {
 	_, err := db.Exec(ctx, PostponeRun, arg.Delay, arg.Namespace, arg.RunID)
 	return err
@@ -465,8 +547,12 @@ func (q *Queries) PostponeRun(ctx context.Context, db DBTX, arg PostponeRunParam
 const StillBlocked = `-- name: StillBlocked :many
 SELECT b.namespace, b.run_id
 FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS c (workflow, version)
-JOIN runs AS b ON b.workflow = c.workflow AND b.version = c.version
-WHERE b.status = 'blocked' AND b.wake_at > clock_timestamp()
+CROSS JOIN LATERAL (
+    SELECT d.run FROM due AS d
+    WHERE d.workflow = c.workflow AND d.version = c.version AND d.blocked AND d.wake_at > clock_timestamp()
+    OFFSET 0
+) AS resting
+CROSS JOIN LATERAL (SELECT r.namespace, r.run_id FROM runs AS r WHERE r.id = resting.run LIMIT 1) AS b
 LIMIT $3::bigint
 `
 
@@ -508,7 +594,7 @@ FROM unnest($1::bytea[]) AS t (digest)
 CROSS JOIN LATERAL (
     SELECT h1.token_digest, h1.run, h1.hook_id FROM hooks AS h1 WHERE h1.token_digest = t.digest LIMIT 1
 ) AS h
-JOIN runs AS r ON r.id = h.run
+JOIN runs AS r ON r.id = ANY (ARRAY[h.run])
 `
 
 type TokenOwnersParams struct {
@@ -551,15 +637,28 @@ func (q *Queries) TokenOwners(ctx context.Context, db DBTX, arg TokenOwnersParam
 }
 
 const WakeBlocked = `-- name: WakeBlocked :many
-UPDATE runs AS r SET wake_at = clock_timestamp()
-WHERE r.id IN (
-    SELECT b.id
+WITH locked AS MATERIALIZED (
+    SELECT b.id, b.workflow, b.version, b.wake_at, clock_timestamp() AS earlier
     FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS c (workflow, version)
-    JOIN runs AS b ON b.workflow = c.workflow AND b.version = c.version
-    WHERE b.status = 'blocked' AND b.wake_at > clock_timestamp()
-    LIMIT $3::bigint FOR UPDATE OF b SKIP LOCKED
+    CROSS JOIN LATERAL (
+        SELECT d.run, d.wake_at FROM due AS d
+        WHERE d.workflow = c.workflow AND d.version = c.version AND d.blocked AND d.wake_at > clock_timestamp()
+        OFFSET 0
+    ) AS resting
+    CROSS JOIN LATERAL (
+        SELECT r.id, r.workflow, r.version, r.wake_at FROM runs AS r
+        WHERE r.id = resting.run AND r.wake_at = resting.wake_at LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS b
+    LIMIT $3::bigint
+), changed AS (
+    UPDATE runs AS r SET wake_at = l.earlier FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
+), unscheduled AS (
+    DELETE FROM due AS d USING locked AS l
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
 )
-RETURNING r.id
+INSERT INTO due (workflow, version, wake_at, run, blocked)
+SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l
+RETURNING run
 `
 
 type WakeBlockedParams struct {
@@ -577,11 +676,11 @@ func (q *Queries) WakeBlocked(ctx context.Context, db DBTX, arg WakeBlockedParam
 	defer rows.Close()
 	items := []int64{}
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var run int64
+		if err := rows.Scan(&run); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, run)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -590,8 +689,18 @@ func (q *Queries) WakeBlocked(ctx context.Context, db DBTX, arg WakeBlockedParam
 }
 
 const WakeBlockedRun = `-- name: WakeBlockedRun :exec
-UPDATE runs AS r SET wake_at = clock_timestamp()
-WHERE r.namespace = $1 AND r.run_id = $2 AND r.block_cause IS NOT NULL AND r.wake_at > clock_timestamp()
+WITH locked AS MATERIALIZED (
+    SELECT r.id, r.workflow, r.version, r.wake_at, clock_timestamp() AS earlier
+    FROM runs AS r
+    WHERE r.namespace = $1 AND r.run_id = $2 AND r.block_cause IS NOT NULL AND r.wake_at > clock_timestamp()
+), changed AS (
+    UPDATE runs AS r SET wake_at = l.earlier FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
+), unscheduled AS (
+    DELETE FROM due AS d USING locked AS l
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
+)
+INSERT INTO due (workflow, version, wake_at, run, blocked)
+SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l
 `
 
 type WakeBlockedRunParams struct {
@@ -599,8 +708,7 @@ type WakeBlockedRunParams struct {
 	RunID     string
 }
 
-// Waits for the run's lock, and looks at the run again then. To ask for the status would let the planner read the index of
-// all blocked runs instead of the key.
+// Looks at the run, locked before, again.
 func (q *Queries) WakeBlockedRun(ctx context.Context, db DBTX, arg WakeBlockedRunParams) error {
 	_, err := db.Exec(ctx, WakeBlockedRun, arg.Namespace, arg.RunID)
 	return err

@@ -20,6 +20,77 @@ func (q *Queries) KeepVerifyOrder(ctx context.Context, db DBTX) error {
 	return err
 }
 
+const VerifyDue = `-- name: VerifyDue :many
+SELECT d.workflow, d.version, d.wake_at::text AS wake_at, d.run, coalesce(r.namespace, '')::text AS namespace,
+    coalesce(r.run_id, '')::text AS run_id, (r.id IS NULL)::boolean AS orphan, (r.id IS NULL
+        OR r.workflow <> d.workflow OR r.version <> d.version OR r.wake_at IS DISTINCT FROM d.wake_at)::boolean AS left_over
+FROM (
+    SELECT d1.workflow, d1.version, d1.wake_at, d1.run FROM due AS d1
+    WHERE (d1.workflow, d1.version, d1.wake_at, d1.run)
+        > ($1::text, $2::text, ($3::text)::timestamptz, $4::bigint)
+    ORDER BY d1.workflow, d1.version, d1.wake_at, d1.run LIMIT $5::bigint
+) AS d
+LEFT JOIN LATERAL (
+    SELECT r1.id, r1.namespace, r1.run_id, r1.workflow, r1.version, r1.wake_at FROM runs AS r1 WHERE r1.id = d.run LIMIT 1
+) AS r ON true
+ORDER BY d.workflow, d.version, d.wake_at, d.run
+`
+
+type VerifyDueParams struct {
+	Workflow string
+	Version  string
+	WakeAt   string
+	Run      int64
+	Count    int64
+}
+
+type VerifyDueRow struct {
+	Workflow  string
+	Version   string
+	WakeAt    string
+	Run       int64
+	Namespace string
+	RunID     string
+	Orphan    bool
+	LeftOver  bool
+}
+
+// Entries of due behind one of them, in the order of their key, each with its run. Times go as text: infinity is none.
+func (q *Queries) VerifyDue(ctx context.Context, db DBTX, arg VerifyDueParams) ([]VerifyDueRow, error) {
+	rows, err := db.Query(ctx, VerifyDue,
+		arg.Workflow,
+		arg.Version,
+		arg.WakeAt,
+		arg.Run,
+		arg.Count,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []VerifyDueRow{}
+	for rows.Next() {
+		var i VerifyDueRow
+		if err := rows.Scan(
+			&i.Workflow,
+			&i.Version,
+			&i.WakeAt,
+			&i.Run,
+			&i.Namespace,
+			&i.RunID,
+			&i.Orphan,
+			&i.LeftOver,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const VerifyEvents = `-- name: VerifyEvents :many
 SELECT e.run, e.seq, e.generation, e.type, e.at, e.data, e.payload FROM events AS e WHERE e.run = $1::bigint ORDER BY e.seq
 `
@@ -160,6 +231,61 @@ func (q *Queries) VerifyNamespace(ctx context.Context, db DBTX, arg VerifyNamesp
 	return items, nil
 }
 
+const VerifyOwners = `-- name: VerifyOwners :many
+WITH RECURSIVE hop AS (
+    SELECT 0 AS n, $1::bigint AS run
+    UNION ALL
+    SELECT hop.n + 1, (
+        SELECT min(ahead.run) FROM (
+            (SELECT e.run FROM events AS e WHERE e.run > hop.run ORDER BY e.run LIMIT 1)
+            UNION ALL (SELECT s.run FROM signals AS s WHERE s.run > hop.run ORDER BY s.run LIMIT 1)
+            UNION ALL (SELECT h.run FROM hooks AS h WHERE h.run > hop.run ORDER BY h.run LIMIT 1)
+        ) AS ahead
+    )
+    FROM hop WHERE hop.run IS NOT NULL AND hop.n < $2::integer
+)
+SELECT hop.run::bigint AS run, CASE WHEN r.id IS NULL THEN concat_ws(', ',
+    CASE WHEN EXISTS (SELECT FROM events AS e WHERE e.run = hop.run) THEN 'events' END,
+    CASE WHEN EXISTS (SELECT FROM signals AS s WHERE s.run = hop.run) THEN 'signals' END,
+    CASE WHEN EXISTS (SELECT FROM hooks AS h WHERE h.run = hop.run) THEN 'hooks' END
+) ELSE '' END::text AS left_over
+FROM hop
+LEFT JOIN LATERAL (SELECT r1.id FROM runs AS r1 WHERE r1.id = hop.run LIMIT 1) AS r ON true
+WHERE hop.n > 0 AND hop.run IS NOT NULL
+`
+
+type VerifyOwnersParams struct {
+	After int64
+	Count int32
+}
+
+type VerifyOwnersRow struct {
+	Run      int64
+	LeftOver string
+}
+
+// The runs that have events, signals or hooks, behind one of them, by hops from key to key. left_over is what is there of
+// a run that is not.
+func (q *Queries) VerifyOwners(ctx context.Context, db DBTX, arg VerifyOwnersParams) ([]VerifyOwnersRow, error) {
+	rows, err := db.Query(ctx, VerifyOwners, arg.After, arg.Count)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []VerifyOwnersRow{}
+	for rows.Next() {
+		var i VerifyOwnersRow
+		if err := rows.Scan(&i.Run, &i.LeftOver); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const VerifyRuns = `-- name: VerifyRuns :many
 
 SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r WHERE r.id > $1::bigint ORDER BY r.id LIMIT $2::bigint
@@ -170,7 +296,8 @@ type VerifyRunsParams struct {
 	Count int64
 }
 
-// What verifying reads: pages of runs by key, and everything of one run. No lock; a page is one snapshot.
+// What verifying reads: pages of runs by key, and everything of one run; then pages of what has a run. No lock; a page is
+// one snapshot.
 func (q *Queries) VerifyRuns(ctx context.Context, db DBTX, arg VerifyRunsParams) ([]Run, error) {
 	rows, err := db.Query(ctx, VerifyRuns, arg.After, arg.Count)
 	if err != nil {
@@ -204,6 +331,50 @@ func (q *Queries) VerifyRuns(ctx context.Context, db DBTX, arg VerifyRunsParams)
 			&i.ClosedAt,
 			&i.CancelSeq,
 		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const VerifySchedule = `-- name: VerifySchedule :many
+SELECT r.id, (d.blocked IS NULL)::boolean AS missing
+FROM ROWS FROM (unnest($1::bigint[])) AS u (run)
+CROSS JOIN LATERAL (
+    SELECT r1.id, r1.workflow, r1.version, r1.wake_at, r1.status FROM runs AS r1
+    WHERE r1.id = u.run AND r1.wake_at IS NOT NULL LIMIT 1
+) AS r
+LEFT JOIN LATERAL (
+    SELECT d1.blocked FROM due AS d1
+    WHERE d1.workflow = r.workflow AND d1.version = r.version AND d1.wake_at = r.wake_at AND d1.run = r.id LIMIT 1
+) AS d ON true
+WHERE d.blocked IS DISTINCT FROM (r.status = 'blocked')
+`
+
+type VerifyScheduleParams struct {
+	Runs []int64
+}
+
+type VerifyScheduleRow struct {
+	ID      int64
+	Missing bool
+}
+
+// Which of these runs have a wake_at and no entry in due that says so, or one that takes a blocked run for another one.
+func (q *Queries) VerifySchedule(ctx context.Context, db DBTX, arg VerifyScheduleParams) ([]VerifyScheduleRow, error) {
+	rows, err := db.Query(ctx, VerifySchedule, arg.Runs)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []VerifyScheduleRow{}
+	for rows.Next() {
+		var i VerifyScheduleRow
+		if err := rows.Scan(&i.ID, &i.Missing); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -9,19 +9,35 @@ import (
 	"context"
 )
 
-const DropDeadWorkers = `-- name: DropDeadWorkers :exec
+const DropDeadWorkers = `-- name: DropDeadWorkers :many
 DELETE FROM workers AS w USING (
     SELECT d.process, d.workflow, d.version FROM workers AS d
     WHERE d.seen_at < clock_timestamp() - interval '1 day'
     LIMIT 100 FOR UPDATE SKIP LOCKED
 ) AS dead
 WHERE w.process = dead.process AND w.workflow = dead.workflow AND w.version = dead.version
+RETURNING w.process
 `
 
 // A few rows of processes that ended without saying so, a day ago or more.
-func (q *Queries) DropDeadWorkers(ctx context.Context, db DBTX) error {
-	_, err := db.Exec(ctx, DropDeadWorkers)
-	return err
+func (q *Queries) DropDeadWorkers(ctx context.Context, db DBTX) ([]string, error) {
+	rows, err := db.Query(ctx, DropDeadWorkers)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []string{}
+	for rows.Next() {
+		var process string
+		if err := rows.Scan(&process); err != nil {
+			return nil, err
+		}
+		items = append(items, process)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const Heartbeat = `-- name: Heartbeat :exec
