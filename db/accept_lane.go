@@ -34,7 +34,7 @@ func (s *Store) runLane(ctx context.Context) {
 		calls := s.collect(first, hot)
 		rest, due := s.settleKnown(calls)
 		hot = heat(hot, append(due, s.settle(rest, skipLocked)...))
-		s.letTurn(calls)
+		s.letTurn(calls...)
 		if !s.turning.idle() {
 			late.Reset(holdBackTime)
 		}
@@ -42,11 +42,12 @@ func (s *Store) runLane(ctx context.Context) {
 }
 
 // letTurn ends the storing of the calls' messages: turns that waited for it may be taken.
-func (s *Store) letTurn(calls []*call) {
+func (s *Store) letTurn(calls ...*call) {
+	waited := false
 	for _, c := range calls {
-		s.turning.stored(c.run)
+		waited = s.turning.stored(c.run) || waited
 	}
-	if len(calls) > 0 && !s.handed.empty() {
+	if waited {
 		s.cfg.Handed()
 	}
 }
@@ -106,7 +107,7 @@ func (b *gathering) add(c *call) {
 		b.bytes += c.size()
 		return
 	}
-	b.store.turning.stored(c.run) // not here
+	b.store.letTurn(c) // it is not stored here
 }
 
 // heat counts on for the runs that were due again. The map holds no more than one batch.

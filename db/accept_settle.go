@@ -137,10 +137,13 @@ func (s *Store) keep(r storedRun, now time.Time) {
 // to look for due runs.
 func (s *Store) becameDue(rec *record) {
 	ref := RunRef{Key: rec.Run.Key, Code: Code{Workflow: rec.Run.Workflow, Version: rec.Run.Version}}
-	if s.handsOver(rec, ref.Code) && s.handed.add(handedRecord(rec)) {
-		s.turning.hand(rec.Run.Key, s.cfg.Clock())
-		s.cfg.Handed()
-		return
+	if s.handsOver(rec, ref.Code) {
+		s.turning.hand(rec.Run.Key, s.cfg.Clock()) // first: once it is in line, its turn may begin and be over
+		if s.handed.add(handedRecord(rec)) {
+			s.cfg.Handed()
+			return
+		}
+		s.turning.unhand(rec.Run.Key)
 	}
 	s.cfg.Ready(ref)
 	s.notify.ready()
@@ -149,7 +152,7 @@ func (s *Store) becameDue(rec *record) {
 // handsOver says that a turn of the run may be decided before its row is locked, by somebody in this process.
 func (s *Store) handsOver(rec *record, code Code) bool {
 	return len(rec.Events) > 0 && rec.Run.Status == history.Running && s.cfg.Takes(code) &&
-		!s.vain.has(rec.id, s.cfg.Clock())
+		!s.vain.has(rec.id, s.cfg.Clock()) && !s.newer.has(rec.id)
 }
 
 // divertStarts moves starts, with all calls of their runs, to the side lane and returns the others: only inserting a run

@@ -30,6 +30,8 @@ const (
 	Commit Fate = iota
 	// Drop stores nothing: the run stays due, and its state is not used again.
 	Drop
+	// Leave stores nothing and says that the state was not touched: the run stays due.
+	Leave
 )
 
 // Advance asks for turns of due runs.
@@ -70,11 +72,12 @@ func (s *Store) Advance(ctx context.Context, a Advance) (Advanced, error) {
 		return Advanced{}, nil
 	}
 	c := &claim{store: s, Advance: a}
-	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, c.due)
 	defer c.over()
+	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, c.due)
 	if err == nil {
 		return s.publishTurns(ctx, c), nil
 	}
+	s.floors.resetAll() // it did not look where it was to
 	if len(c.runs) == 0 || !worthAlone(err) {
 		return Advanced{}, translate(err)
 	}
@@ -85,8 +88,10 @@ func (s *Store) Advance(ctx context.Context, a Advance) (Advanced, error) {
 // ages away. It is one statement, for whoever has nothing else to do, and changes nothing. Errors: ErrUnavailable,
 // *DatabaseError.
 func (s *Store) NextDue(ctx context.Context, codes []Code) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, transactionTime)
+	defer cancel()
 	workflows, versions := codeArrays(codes)
-	rows, err := statements.NextDue(ctx, s.pool, sqlc.NextDueParams{Workflows: workflows, Versions: versions})
+	rows, err := statements.NextDue(ctx, replanned{s.pool}, sqlc.NextDueParams{Workflows: workflows, Versions: versions})
 	if err != nil {
 		return 0, readError(err, nil)
 	}

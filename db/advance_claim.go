@@ -148,6 +148,14 @@ func (c *claim) begins(key history.RunKey) {
 	c.turning = append(c.turning, key)
 }
 
+// ends lets the calls to a run go that were held back, before the others.
+func (c *claim) ends(key history.RunKey) {
+	if i := slices.Index(c.turning, key); i >= 0 {
+		c.turning = slices.Delete(c.turning, i, i+1)
+		c.store.turning.end(key)
+	}
+}
+
 // over lets the calls go that were held back.
 func (c *claim) over() {
 	for _, key := range c.turning {
@@ -214,6 +222,9 @@ func (c *claim) decide(r *claimedRun) {
 		return
 	}
 	outcome, fate := c.Decide(r.Run, r.state, r.now, r.rejected)
+	if fate == Leave {
+		c.store.states.put(r.ID, r.state, r.size)
+	}
 	if fate != Commit {
 		r.dropped = true
 		return

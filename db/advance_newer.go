@@ -33,6 +33,14 @@ func (n *newerRuns) add(run int64, now time.Time) bool {
 	return true
 }
 
+// has says that a run is left to others.
+func (n *newerRuns) has(run int64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_, ok := n.until[run]
+	return ok
+}
+
 // at lists the runs to leave alone now, and forgets the others.
 func (n *newerRuns) at(now time.Time) []int64 {
 	n.mu.Lock()

@@ -104,31 +104,49 @@ func TestATurnIsNotStoredAfterItsForesight(t *testing.T) {
 	}
 }
 
-// What is handed over together is stored together, so nothing of a run may end before the outcomes of all are worth nothing.
-func TestForesightIsThatOfAllTheTurns(t *testing.T) {
+// What is handed over together has its foresight apart: that of one that waited for too long is over.
+func TestForesightIsThatOfEachTurn(t *testing.T) {
 	t.Parallel()
 	r := newRing(t, true, 1)
 	r.letKnow()
-	code := func(s *history.State) history.Decision {
-		if s.Key().RunID == "early" {
-			return besides("timer", promised+5*time.Second)(s)
-		}
-		return counting(2)(s)
-	}
-	r.enter(&duel{code: code, moves: make([]func(*contestant) string, 1)})
+	r.enter(&duel{code: counting(2), moves: make([]func(*contestant) string, 1)})
 	at, s := r.late(), r.corners[0].store
 	r.setClock(at)
 	for _, run := range []string{"early", "later"} {
 		parkedBy(r, run)
 	}
 	r.acceptOn(s, r.signal("early", "s", "1"))
-	r.setClock(at.Add(promised - time.Second))
+	r.setClock(at.Add(promised))
 	r.acceptOn(s, r.signal("later", "s", "1"))
 	if done := r.hand(s, r.turnsOf()); done.Taken != 2 || done.Committed != 1 || !done.Left {
 		t.Errorf("%+v", done)
 	}
 	if v := r.view("early"); v.Backlog != 1 {
 		t.Errorf("it was the wrong one: %+v", v.Run)
+	}
+}
+
+// A turn that opens something which ends by time is stored promptly or not at all: what it opens would have less time than
+// its code gave it.
+func TestATurnThatOpensADeadlineIsPrompt(t *testing.T) {
+	t.Parallel()
+	for what := range ending {
+		for late, want := range map[time.Duration]int{249 * time.Millisecond: 1, 250 * time.Millisecond: 0} {
+			t.Run(fmt.Sprint(what, " after ", late), func(t *testing.T) {
+				t.Parallel()
+				r := newRing(t, true, 1)
+				r.letKnow()
+				r.enter(&duel{code: besides(what, time.Minute), moves: make([]func(*contestant) string, 1)})
+				r.n = 1
+				at, s := r.late(), r.corners[0].store
+				r.setClock(at)
+				r.acceptOn(s, r.startOf("it"))
+				r.setClock(at.Add(late))
+				if done := r.hand(s, r.turnsOf()); done.Taken != 1 || done.Committed != want || done.Left != (want == 0) {
+					t.Errorf("%+v", done)
+				}
+			})
+		}
 	}
 }
 

@@ -108,8 +108,8 @@ func (h *handover) forget(run int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if r, ok := h.byRun[run]; ok {
-		r.gone = true
 		h.remove(r)
+		r.gone, r.events = true, nil
 	}
 }
 

@@ -48,6 +48,7 @@ func (l *lookups[Q, A]) get(ctx context.Context, question Q) (A, error) {
 		case <-me.lead:
 			l.send(ctx)
 		case f := <-me.done:
+			l.leave(me) // it may have been chosen to send when another one had its question already
 			return f.answer, f.err
 		case <-ctx.Done():
 			l.leave(me)
@@ -57,8 +58,8 @@ func (l *lookups[Q, A]) get(ctx context.Context, question Q) (A, error) {
 	}
 }
 
-// leave takes a question back whose asker has gone, unless it is being answered. If it was its turn to send a statement,
-// that is another one's now.
+// leave ends the part of an asker who goes, answered or not: its question is taken back if it waits, and if it was its turn
+// to send a statement, that is another one's now.
 func (l *lookups[Q, A]) leave(me *lookup[Q, A]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +94,16 @@ func (l *lookups[Q, A]) send(ctx context.Context) {
 	batch := l.waiting[:n:n]
 	l.waiting = l.waiting[n:]
 	l.mu.Unlock()
-	questions := make([]Q, n)
+	if n > 0 {
+		l.answer(ctx, batch)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next()
+}
+
+func (l *lookups[Q, A]) answer(ctx context.Context, batch []*lookup[Q, A]) {
+	questions := make([]Q, len(batch))
 	for i, w := range batch {
 		questions[i] = w.question
 	}
@@ -105,7 +115,4 @@ func (l *lookups[Q, A]) send(ctx context.Context) {
 		}
 		w.done <- f
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.next()
 }

@@ -2,9 +2,12 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -14,6 +17,13 @@ import (
 
 // migrateWait is how often, once a second, a process asks for the migration lock while another one migrates.
 const migrateWait = 120
+
+const (
+	// migrateAttempts is how often a migration is tried that does not get a lock because of processes at work.
+	migrateAttempts = 30
+	// migratePause is the rest between two attempts.
+	migratePause = time.Second
+)
 
 // Migrate brings the database behind url to the schema of this binary and closes its connections. It is idempotent, and
 // any number of processes may call it at once: one migrates, the others wait for up to two minutes. Errors:
@@ -36,8 +46,21 @@ func Migrate(ctx context.Context, url string) error {
 	if err != nil {
 		return fmt.Errorf("migrations: %w", err)
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	for attempt := 1; ; attempt++ {
+		_, err = provider.Up(ctx)
+		if err == nil || !locked(err) || attempt == migrateAttempts {
+			break
+		}
+		rest(ctx, migratePause)
+	}
+	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	return nil
+}
+
+// locked says that a statement did not get a lock in time: processes at work held it.
+func locked(err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (pg.Code == "55P03" || pg.Code == "40P01")
 }

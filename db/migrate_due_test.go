@@ -162,3 +162,29 @@ func TestChangesOfARunTouchNoIndexOfIt(t *testing.T) {
 	}
 	r.agrees()
 }
+
+// A schema is changed under processes at work: one that keeps what the migration wants is waited for, not broken.
+func TestMigrateWaitsForProcessesAtWork(t *testing.T) {
+	t.Parallel()
+	r := everything(t)
+	r.undoDue()
+	tx := r.begin()
+	if _, err := tx.Exec(t.Context(), `select from hooks`); err != nil { // and runs a moment later, as lists of hooks do
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- Migrate(t.Context(), r.pool.Config().ConnString()) }()
+	r.until("the migration wants what is read", func() bool { return r.waiters() > 0 })
+	if _, err := tx.Exec(t.Context(), `select from runs`); err != nil {
+		t.Errorf("a reader is the victim: %v", err)
+	}
+	r.until("the migration gives way", func() bool { return r.waiters() == 0 })
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the migration: %v", err)
+	}
+	r.pool.Reset() // plans of the schema before
+	r.agrees()
+}

@@ -99,14 +99,15 @@ func (n *notifier) run(ctx context.Context) {
 // send sends the hints that wait, in one round trip. It returns the connection for the next time, nil after an error.
 func (n *notifier) send(conn *pgx.Conn) (*pgx.Conn, error) {
 	p := &pipeline{}
+	due, over := n.due.Swap(false), n.over.Swap(false)
 	payload := ""
-	if n.toAll.Swap(false) {
+	if (due || over) && n.toAll.Swap(false) { // it was set before them
 		payload = forAll
 	}
-	if n.due.Swap(false) {
+	if due {
 		p.exec(sqlc.Notify, sqlc.NotifyParams{Channel: readyChannel, Payload: payload})
 	}
-	if n.over.Swap(false) {
+	if over {
 		p.exec(sqlc.Notify, sqlc.NotifyParams{Channel: endedChannel, Payload: payload})
 	}
 	if p.batch.Len() == 0 {
@@ -122,6 +123,7 @@ func (n *notifier) send(conn *pgx.Conn) (*pgx.Conn, error) {
 		n.pid.Store(conn.PgConn().PID())
 	}
 	if err := p.send(ctx, conn); err != nil {
+		n.pid.Store(0)
 		n.close(conn)
 		return nil, err
 	}

@@ -14,7 +14,7 @@ const holdBackTime = 20 * time.Millisecond
 // turning keeps what this process does with one run in order: either its messages are being stored or its turn is being
 // taken. A message that is stored meanwhile would make the turn worthless, and one that has to wait for the run's lock
 // takes a detour; so calls wait here for a moment, and a turn waits for the batch under way. The calls of a run keep their
-// order. It is about speed alone: other processes know nothing of it, and the rows decide. It is safe for concurrent use.
+// order, as long as no more than limit wait. It is about speed alone: other processes know nothing of it, and the rows decide. It is safe for concurrent use.
 type turning struct {
 	limit int
 	over  chan struct{} // holds one: calls may go
@@ -71,13 +71,14 @@ func (t *turning) waits(p *paced, now time.Time) bool {
 	return len(p.calls) > 0 || (p.turns > 0 || p.handed) && now.Sub(p.since) < holdBackTime
 }
 
-// stored ends what store began.
-func (t *turning) stored(key history.RunKey) {
+// stored ends what store began. It reports whether a turn waited for that.
+func (t *turning) stored(key history.RunKey) (turn bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.runs[key]
 	p.storing--
 	t.forget(key, p)
+	return p.storing == 0 && p.handed
 }
 
 // hand says that the run's turn waits to be taken.
@@ -89,6 +90,16 @@ func (t *turning) hand(key history.RunKey, now time.Time) {
 		p.since = now
 	}
 	p.handed = true
+}
+
+// unhand takes back what hand said: the run was not handed over.
+func (t *turning) unhand(key history.RunKey) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if p := t.runs[key]; p != nil {
+		p.handed = false
+		t.forget(key, p)
+	}
 }
 
 // try begins a turn, unless messages of the run are being stored: then there is more to see in a moment.

@@ -49,7 +49,8 @@ type dispatcher struct {
 	failing   int           // errors in a row
 	ahead     time.Duration // of this process's clock is that of the database, when last seen
 	nextClaim time.Time     // by this process's clock
-	urgent    bool          // the next claim is for what is due at that very moment
+	nextDue   time.Time     // when something is due that this process knows of, by its clock; zero when nothing is
+	urgent    bool          // the next claim is for whatever is due
 	lastTaken time.Time     // when something was handed over last
 }
 
@@ -88,9 +89,14 @@ func (d *dispatcher) step(ctx context.Context) (time.Duration, error) {
 		d.claimNow()
 		return 0, err
 	}
-	if now := d.clock(); !now.Before(d.nextClaim) || d.nextClaim.Sub(now) > 2*d.poll { // the clock may have gone back
+	now := d.clock()
+	if d.isDue(now) {
+		d.nextClaim, d.urgent = now, true
+	}
+	if !now.Before(d.nextClaim) || d.nextClaim.Sub(now) > 2*d.poll { // the clock may have gone back
 		pause, err := d.look(ctx, now.Sub(d.lastTaken) < handedLook)
 		if err != nil {
+			d.claimNow()
 			return 0, err
 		}
 		d.nextClaim = d.clock().Add(pause)
@@ -98,7 +104,18 @@ func (d *dispatcher) step(ctx context.Context) (time.Duration, error) {
 	if more {
 		return 0, nil
 	}
-	return max(d.nextClaim.Sub(d.clock()), 0), nil
+	return max(d.until().Sub(d.clock()), 0), nil
+}
+
+// isDue says that something is due that this process knows of.
+func (d *dispatcher) isDue(now time.Time) bool { return !d.nextDue.IsZero() && !now.Before(d.nextDue) }
+
+// until is when there is something to do without a hint.
+func (d *dispatcher) until() time.Time {
+	if d.nextDue.IsZero() {
+		return d.nextClaim
+	}
+	return sooner(d.nextClaim, d.nextDue)
 }
 
 // look claims what is due. Who has nothing to do asks first whether there is anything; while what is handed over is being
@@ -109,7 +126,10 @@ func (d *dispatcher) look(ctx context.Context, busy bool) (time.Duration, error)
 		return d.claim(ctx, 0)
 	case busy:
 		pause, err := d.claim(ctx, handedGrace)
-		return max(pause, handedGrace), err
+		if pause > 0 { // else there is something left that is for claims
+			pause = max(pause, handedGrace)
+		}
+		return pause, err
 	}
 	codes := d.claimable()
 	if len(codes) == 0 {
@@ -122,9 +142,8 @@ func (d *dispatcher) look(ctx context.Context, busy bool) (time.Duration, error)
 	if in <= 0 {
 		return d.claim(ctx, 0)
 	}
-	pause := d.idle()
-	d.urgent = in < pause
-	return min(pause, max(in, shortestWait)), nil
+	d.nextDue = d.clock().Add(max(in, shortestWait))
+	return d.idle(), nil
 }
 
 // claimNow makes the next step claim whatever is due.
@@ -143,10 +162,17 @@ func (d *dispatcher) advanceHanded(ctx context.Context) (more bool, err error) {
 	if done.Left || t.again {
 		d.claimNow()
 	}
-	if due := done.NextDue; due != nil && due.Add(-d.ahead).Before(d.nextClaim) {
-		d.nextClaim, d.urgent = due.Add(-d.ahead), true
+	if due := done.NextDue; due != nil {
+		d.knowsOf(due.Add(-d.ahead))
 	}
 	return done.More, errors.Join(err, t.block(ctx))
+}
+
+// knowsOf notes when something is due, by this process's clock.
+func (d *dispatcher) knowsOf(due time.Time) {
+	if d.nextDue.IsZero() || due.Before(d.nextDue) {
+		d.nextDue = due
+	}
 }
 
 // sooner is the earlier of two times.
@@ -160,8 +186,8 @@ func sooner(a, b time.Time) time.Time {
 // claim claims what is due for longer than the grace and says in how long to claim again.
 func (d *dispatcher) claim(ctx context.Context, grace time.Duration) (time.Duration, error) {
 	began := d.clock()
-	d.urgent = false
-	var wakeErr error // is no reason to keep the others waiting
+	d.urgent, d.nextDue = false, time.Time{} // what is due later is found again
+	var wakeErr error                        // is no reason to keep the others waiting
 	if !d.woken {
 		wakeErr = d.store.WakeBlocked(ctx, stored(d.codes))
 		d.woken = wakeErr == nil
@@ -226,9 +252,8 @@ func (d *dispatcher) claimable() []Code {
 func (d *dispatcher) pause(done db.Advanced, spent time.Duration) time.Duration {
 	pause := max(d.idle()-max(spent, 0), shortestWait)
 	if due := done.NextDue; due != nil {
-		in := max(due.Sub(d.clock().Add(d.ahead)), shortestWait)
-		d.urgent = in < pause
-		pause = min(pause, in)
+		now := d.clock()
+		d.knowsOf(now.Add(max(due.Sub(now.Add(d.ahead)), shortestWait)))
 	}
 	if done.LookIn > 0 {
 		pause = min(pause, max(done.LookIn-spent, shortestWait))

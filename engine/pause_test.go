@@ -38,7 +38,9 @@ func TestPauseOfTheDispatcher(t *testing.T) {
 		"a look that is overdue":             {db.Advanced{LookIn: 300 * time.Millisecond}, time.Second, shortestWait},
 		"a timer comes before the look":      {db.Advanced{NextDue: in(200), LookIn: 300 * time.Millisecond}, 0, 200 * time.Millisecond},
 	} {
-		if got := d.pause(tc.done, tc.spent); got != tc.want {
+		d.nextDue = time.Time{}
+		d.nextClaim = now.Add(d.pause(tc.done, tc.spent))
+		if got := d.until().Sub(now); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/flowgate-go/flowgate/internal/canon"
 	"github.com/flowgate-go/flowgate/internal/history"
@@ -81,7 +82,7 @@ func (h *Handle) start(req StartRequest) (*history.StartRun, error) {
 	}
 	return &history.StartRun{
 		Run: key, Workflow: req.Workflow, Version: req.Version, NamedVersion: req.Version != "",
-		Input: input, Labels: req.Labels, Actor: req.Actor,
+		Input: input, Labels: maps.Clone(req.Labels), Actor: req.Actor, // the map is the caller's
 	}, nil
 }
 

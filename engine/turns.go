@@ -37,9 +37,9 @@ func (t *turns) decide(
 	case r.block != nil:
 		t.blocks = append(t.blocks, lateBlock{key: run.Key, nextSeq: run.NextSeq, block: *r.block})
 		return r.outcome, db.Drop
-	case r.dropped:
+	case r.dropped: // it was not called
 		t.again = true
-		return r.outcome, db.Drop
+		return r.outcome, db.Leave
 	}
 	t.d.remark(run, r.outcome)
 	return r.outcome, db.Commit

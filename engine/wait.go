@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/flowgate-go/flowgate/db"
@@ -26,7 +28,7 @@ func (h *Handle) Wait(ctx context.Context, id spec.RunID) (Snapshot, error) {
 	defer leave()
 	if h.e.store.UnderWay(key) {
 		if end := soon(ctx, woken); end != nil {
-			return showRow(*end), nil
+			return showEnd(end), nil
 		}
 	}
 	for {
@@ -48,7 +50,7 @@ func (h *Handle) Wait(ctx context.Context, id spec.RunID) (Snapshot, error) {
 			case !open:
 				return Snapshot{}, fmt.Errorf("%w: the process is shutting down", ErrUnavailable)
 			case end != nil:
-				return showRow(*end), nil
+				return showEnd(end), nil
 			}
 		}
 	}
@@ -69,4 +71,11 @@ func soon(ctx context.Context, woken <-chan *db.RunView) *db.RunView {
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// showEnd is the run as it ended, for one caller: what it holds is the caller's own.
+func showEnd(end *db.RunView) Snapshot {
+	s := showRow(*end)
+	s.Labels, s.Input, s.Output = maps.Clone(s.Labels), bytes.Clone(s.Input), bytes.Clone(s.Output)
+	return s
 }

@@ -1,11 +1,5 @@
 -- +goose Up
 
--- What is fixed for every run's row: it changes a few times in its life, and no index holds what changes. So a change
--- writes the row alone and no index (a HOT update), as long as its page has room, which the lower fill leaves.
-ALTER TABLE runs SET (fillfactor = 60);
-DROP INDEX runs_due;
-DROP INDEX runs_blocked_code;
-
 -- due: the only schedule. What each kind of code has to do next: one row for each run that has a wake_at, and none for
 -- parked and ended runs. Whoever changes the wake_at or the status of a run's row keeps it in the same transaction.
 CREATE TABLE due (
@@ -19,13 +13,15 @@ CREATE TABLE due (
 -- What a process makes due at start-up, among any number of timers.
 CREATE INDEX due_blocked ON due (workflow, version, run) WHERE blocked;
 
+-- Reading goes on meanwhile; whoever writes a run waits until all that is scheduled is in the table.
+LOCK TABLE runs IN SHARE ROW EXCLUSIVE MODE;
 INSERT INTO due (workflow, version, wake_at, run, blocked)
 SELECT r.workflow, r.version, r.wake_at, r.id, r.status = 'blocked' FROM runs AS r WHERE r.wake_at IS NOT NULL;
 
 -- Statements of this version write both tables and say so by flowgate.due. For whoever does not, a process of a version
 -- before or an operator, the schema keeps the second. The conditions are short because each statement pays for reading them.
 -- +goose StatementBegin
-CREATE FUNCTION runs_keep_due() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION runs_keep_due() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF TG_OP <> 'INSERT' AND OLD.wake_at IS NOT NULL THEN
         DELETE FROM due WHERE workflow = OLD.workflow AND version = OLD.version AND wake_at = OLD.wake_at AND run = OLD.id;
@@ -48,11 +44,5 @@ CREATE TRIGGER runs_due_update AFTER UPDATE ON runs
 CREATE TRIGGER runs_due_delete AFTER DELETE ON runs
     FOR EACH ROW WHEN (OLD.wake_at IS NOT NULL)
     EXECUTE FUNCTION runs_keep_due();
-
--- Events, signals and hooks are written under the lock of their run's row, which is there therefore; a reference checks
--- that once more for every row, at the cost of a query each.
-ALTER TABLE events DROP CONSTRAINT events_run_fkey;
-ALTER TABLE signals DROP CONSTRAINT signals_run_fkey;
-ALTER TABLE hooks DROP CONSTRAINT hooks_run_fkey;
 
 -- +goose Down

@@ -176,21 +176,20 @@ SELECT k.place::integer AS place, k.id::bigint AS id, clock.now::timestamptz AS 
 FROM k CROSS JOIN clock WHERE k.id = ANY ((SELECT ours.ids FROM ours)::bigint[]);
 
 -- name: AdvanceKnown :many
--- The outcomes of turns of running runs that are due. They are worth nothing after valid_until: until then nothing of the
--- runs ends by time.
+-- The outcomes of turns of running runs that are due. Each is worth nothing after its valid_until.
 WITH k AS MATERIALIZED (
     SELECT u.*, held.id AS held, held.workflow, held.version, held.wake_at AS was
     FROM ROWS FROM (
         unnest(@ids::bigint[]), unnest(@known_seqs::bigint[]), unnest(@known_wakes::timestamptz[]), unnest(@statuses::text[]),
         unnest(@generations::integer[]), unnest(@first_seqs::bigint[]), unnest(@next_seqs::bigint[]),
         unnest(@backlogs::integer[]), unnest(@wake_ats::timestamptz[]), unnest(@updated_ats::timestamptz[]),
-        unnest(@closed_ats::timestamptz[])
+        unnest(@closed_ats::timestamptz[]), unnest(@valid_untils::timestamptz[])
     ) WITH ORDINALITY AS u (id, known_seq, known_wake, status, generation, first_seq, next_seq, backlog, wake_at, updated_at,
-        closed_at, place)
+        closed_at, valid_until, place)
     LEFT JOIN LATERAL (
         SELECT r.id, r.workflow, r.version, r.wake_at FROM runs AS r
         WHERE r.id = u.id AND r.next_seq = u.known_seq AND r.status = 'running' AND r.wake_at = u.known_wake
-            AND clock_timestamp() < @valid_until::timestamptz
+            AND clock_timestamp() < u.valid_until
         LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS held ON true
 ), held AS MATERIALIZED (
@@ -236,10 +235,12 @@ SELECT k.place::integer AS place FROM k WHERE k.held IS NOT NULL;
 -- name: LockKnown :many
 -- Locks running runs that are due and still as known, as AdvanceKnown does; statements that follow see what they have.
 SELECT held.id
-FROM ROWS FROM (unnest(@ids::bigint[]), unnest(@known_seqs::bigint[]), unnest(@known_wakes::timestamptz[])) AS u (id, known_seq, known_wake)
+FROM ROWS FROM (
+    unnest(@ids::bigint[]), unnest(@known_seqs::bigint[]), unnest(@known_wakes::timestamptz[]), unnest(@valid_untils::timestamptz[])
+) AS u (id, known_seq, known_wake, valid_until)
 CROSS JOIN LATERAL (
     SELECT r.id FROM runs AS r
     WHERE r.id = u.id AND r.next_seq = u.known_seq AND r.status = 'running' AND r.wake_at = u.known_wake
-        AND clock_timestamp() < @valid_until::timestamptz
+        AND clock_timestamp() < u.valid_until
     LIMIT 1 FOR UPDATE SKIP LOCKED
 ) AS held;

@@ -41,7 +41,7 @@ WITH code AS (
     CROSS JOIN LATERAL (
         SELECT d.wake_at FROM due AS d
         WHERE d.workflow = code.workflow AND d.version = code.version
-            AND d.wake_at > statement_timestamp() - (@grace::float8) * interval '1 second'
+            AND d.wake_at > statement_timestamp()
         ORDER BY d.wake_at LIMIT 1
     ) AS soon
     ORDER BY soon.wake_at LIMIT 1

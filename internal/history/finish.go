@@ -23,6 +23,22 @@ type Outcome struct {
 	Ended       bool // the run ended
 }
 
+// OpensDeadline says that the turn opened something that ends by time. Its time counts then: a deadline is so and so long
+// after it.
+func (o Outcome) OpensDeadline() bool {
+	return slices.ContainsFunc(o.Events, func(e Event) bool {
+		switch d := e.Data.(type) {
+		case *WaitOpened:
+			return d.Deadline != nil
+		case *TimerStarted:
+			return true
+		case *HookCreated:
+			return d.ExpiresAt != nil
+		}
+		return false
+	})
+}
+
 // hookRecords are the records of the hooks a turn opened and closed.
 type hookRecords struct {
 	created, closed []Hook

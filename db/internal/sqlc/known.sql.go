@@ -135,18 +135,18 @@ func (q *Queries) AcceptKnown(ctx context.Context, db DBTX, arg AcceptKnownParam
 
 const AdvanceKnown = `-- name: AdvanceKnown :many
 WITH k AS MATERIALIZED (
-    SELECT u.id, u.known_seq, u.known_wake, u.status, u.generation, u.first_seq, u.next_seq, u.backlog, u.wake_at, u.updated_at, u.closed_at, u.place, held.id AS held, held.workflow, held.version, held.wake_at AS was
+    SELECT u.id, u.known_seq, u.known_wake, u.status, u.generation, u.first_seq, u.next_seq, u.backlog, u.wake_at, u.updated_at, u.closed_at, u.valid_until, u.place, held.id AS held, held.workflow, held.version, held.wake_at AS was
     FROM ROWS FROM (
         unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::timestamptz[]), unnest($4::text[]),
         unnest($5::integer[]), unnest($6::bigint[]), unnest($7::bigint[]),
         unnest($8::integer[]), unnest($9::timestamptz[]), unnest($10::timestamptz[]),
-        unnest($11::timestamptz[])
+        unnest($11::timestamptz[]), unnest($12::timestamptz[])
     ) WITH ORDINALITY AS u (id, known_seq, known_wake, status, generation, first_seq, next_seq, backlog, wake_at, updated_at,
-        closed_at, place)
+        closed_at, valid_until, place)
     LEFT JOIN LATERAL (
         SELECT r.id, r.workflow, r.version, r.wake_at FROM runs AS r
         WHERE r.id = u.id AND r.next_seq = u.known_seq AND r.status = 'running' AND r.wake_at = u.known_wake
-            AND clock_timestamp() < $12::timestamptz
+            AND clock_timestamp() < u.valid_until
         LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS held ON true
 ), held AS MATERIALIZED (
@@ -202,7 +202,7 @@ type AdvanceKnownParams struct {
 	WakeAts             []time.Time
 	UpdatedAts          []time.Time
 	ClosedAts           []time.Time
-	ValidUntil          time.Time
+	ValidUntils         []time.Time
 	EventPlaces         []int32
 	EventSeqs           []int64
 	EventGenerations    []int32
@@ -216,8 +216,7 @@ type AdvanceKnownParams struct {
 	ConsumedGenerations []int32
 }
 
-// The outcomes of turns of running runs that are due. They are worth nothing after valid_until: until then nothing of the
-// runs ends by time.
+// The outcomes of turns of running runs that are due. Each is worth nothing after its valid_until.
 func (q *Queries) AdvanceKnown(ctx context.Context, db DBTX, arg AdvanceKnownParams) ([]int32, error) {
 	rows, err := db.Query(ctx, AdvanceKnown,
 		arg.Ids,
@@ -231,7 +230,7 @@ func (q *Queries) AdvanceKnown(ctx context.Context, db DBTX, arg AdvanceKnownPar
 		arg.WakeAts,
 		arg.UpdatedAts,
 		arg.ClosedAts,
-		arg.ValidUntil,
+		arg.ValidUntils,
 		arg.EventPlaces,
 		arg.EventSeqs,
 		arg.EventGenerations,
@@ -264,20 +263,22 @@ func (q *Queries) AdvanceKnown(ctx context.Context, db DBTX, arg AdvanceKnownPar
 
 const LockKnown = `-- name: LockKnown :many
 SELECT held.id
-FROM ROWS FROM (unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::timestamptz[])) AS u (id, known_seq, known_wake)
+FROM ROWS FROM (
+    unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::timestamptz[]), unnest($4::timestamptz[])
+) AS u (id, known_seq, known_wake, valid_until)
 CROSS JOIN LATERAL (
     SELECT r.id FROM runs AS r
     WHERE r.id = u.id AND r.next_seq = u.known_seq AND r.status = 'running' AND r.wake_at = u.known_wake
-        AND clock_timestamp() < $4::timestamptz
+        AND clock_timestamp() < u.valid_until
     LIMIT 1 FOR UPDATE SKIP LOCKED
 ) AS held
 `
 
 type LockKnownParams struct {
-	Ids        []int64
-	KnownSeqs  []int64
-	KnownWakes []time.Time
-	ValidUntil time.Time
+	Ids         []int64
+	KnownSeqs   []int64
+	KnownWakes  []time.Time
+	ValidUntils []time.Time
 }
 
 // Locks running runs that are due and still as known, as AdvanceKnown does; statements that follow see what they have.
@@ -286,7 +287,7 @@ func (q *Queries) LockKnown(ctx context.Context, db DBTX, arg LockKnownParams) (
 		arg.Ids,
 		arg.KnownSeqs,
 		arg.KnownWakes,
-		arg.ValidUntil,
+		arg.ValidUntils,
 	)
 	if err != nil {
 		return nil, err
