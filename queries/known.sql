@@ -61,9 +61,11 @@ SELECT k.place::integer AS place, ((SELECT at.times FROM at)[k.place])::timestam
 FROM k WHERE k.id IS NOT NULL;
 
 -- name: SignalKnown :many
--- As AcceptKnown, for runs that get one signal each, which most do: the run and its message are one row then.
-WITH k AS MATERIALIZED (
-    SELECT u.*, held.id AS held, held.workflow, held.version, held.wake_at AS was, held.updated_at
+-- As AcceptKnown, for runs that get one signal each, which most do: the run and its message are one row then, and the
+-- acceptance time is read once the row is locked.
+WITH timed AS MATERIALIZED (
+    SELECT u.*, held.id AS held, held.workflow, held.version, held.wake_at AS was,
+        greatest(clock_timestamp(), held.updated_at) AS at
     FROM ROWS FROM (
         unnest(@ids::bigint[]), unnest(@next_seqs::bigint[]), unnest(@wake_ats::timestamptz[]), unnest(@generations::integer[]),
         unnest(@signal_ids::text[]), unnest(@names::text[]), unnest(@digests::bytea[]), unnest(@sources::text[]),
@@ -76,10 +78,6 @@ WITH k AS MATERIALIZED (
             AND NOT EXISTS (SELECT FROM signals AS s WHERE s.run = u.id AND s.signal_id = u.signal_id)
         LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS held
-), clock AS MATERIALIZED (
-    SELECT clock_timestamp() AS now FROM (SELECT count(*) FROM k) AS locked
-), timed AS MATERIALIZED (
-    SELECT k.*, greatest(clock.now, k.updated_at) AS at FROM k CROSS JOIN clock
 ), receipts AS (
     INSERT INTO signals (run, signal_id, name, digest, seq, received_at, source, actor)
     SELECT t.held, t.signal_id, t.name, t.digest, t.next_seq, t.at, t.source, t.actor FROM timed AS t
@@ -99,30 +97,28 @@ WITH k AS MATERIALIZED (
 SELECT t.place::integer AS place, t.at::timestamptz AS at FROM timed AS t;
 
 -- name: ResumeKnown :many
--- Answers to hooks of running runs, one for each run. As AcceptKnown; a run whose hook is not open at the acceptance time is
+-- Answers to hooks of running runs, one for each run. As SignalKnown; a run whose hook is not open at the acceptance time is
 -- left out, too.
 WITH k AS MATERIALIZED (
-    SELECT u.*, held.id AS held, held.workflow, held.version, held.wake_at AS was, held.updated_at, open.expires_at
+    SELECT u.*, held.id AS held, held.workflow, held.version, held.wake_at AS was, open.expires_at,
+        greatest(clock_timestamp(), held.updated_at) AS at
     FROM ROWS FROM (
         unnest(@ids::bigint[]), unnest(@next_seqs::bigint[]), unnest(@wake_ats::timestamptz[]), unnest(@generations::integer[]),
         unnest(@hook_ids::text[]), unnest(@payload_digests::bytea[]), unnest(@sources::text[]), unnest(@actors::text[]),
         unnest(@datas::json[]), unnest(@payloads::bytea[])
     ) WITH ORDINALITY AS u (id, next_seq, wake_at, generation, hook_id, payload_digest, source, actor, data, payload, place)
-    LEFT JOIN LATERAL (
+    CROSS JOIN LATERAL (
         SELECT h.hook_id, h.expires_at FROM hooks AS h
         WHERE h.run = u.id AND h.hook_id = u.hook_id AND h.resolved_at IS NULL LIMIT 1
-    ) AS open ON true
-    LEFT JOIN LATERAL (
+    ) AS open
+    CROSS JOIN LATERAL (
         SELECT r.id, r.workflow, r.version, r.wake_at, r.updated_at FROM runs AS r
-        WHERE r.id = u.id AND r.next_seq = u.next_seq AND r.status = 'running' AND open.hook_id IS NOT NULL
+        WHERE r.id = u.id AND r.next_seq = u.next_seq AND r.status = 'running'
             AND r.wake_at IS NOT DISTINCT FROM nullif(u.wake_at, '0001-01-01T00:00:00Z'::timestamptz)
         LIMIT 1 FOR UPDATE SKIP LOCKED
-    ) AS held ON true
-), clock AS MATERIALIZED (
-    SELECT clock_timestamp() AS now FROM (SELECT count(*) FROM k) AS locked
+    ) AS held
 ), timed AS MATERIALIZED (
-    SELECT k.*, greatest(clock.now, k.updated_at) AS at FROM k CROSS JOIN clock
-    WHERE k.held IS NOT NULL AND (k.expires_at IS NULL OR greatest(clock.now, k.updated_at) < k.expires_at)
+    SELECT k.* FROM k WHERE k.expires_at IS NULL OR k.at < k.expires_at
 ), answered AS (
     UPDATE hooks AS h SET state = 'resumed', payload_digest = t.payload_digest, resolved_at = t.at, resolved_seq = t.next_seq,
         source = t.source, actor = t.actor

@@ -169,10 +169,10 @@ WITH locked AS MATERIALIZED (
     UPDATE runs AS r SET wake_at = l.later FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
 ), unscheduled AS (
     DELETE FROM due AS d USING locked AS l
-    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id AND l.wake_at <> l.later
 )
 INSERT INTO due (workflow, version, wake_at, run, blocked)
-SELECT l.workflow, l.version, l.later, l.id, l.status = 'blocked' FROM locked AS l;
+SELECT l.workflow, l.version, l.later, l.id, l.status = 'blocked' FROM locked AS l WHERE l.wake_at <> l.later;
 
 -- name: WakeBlocked :many
 -- At most a page of them. Runs that are locked are left to WakeBlockedRun, so that nobody waits for several.
@@ -193,10 +193,10 @@ WITH locked AS MATERIALIZED (
     UPDATE runs AS r SET wake_at = l.earlier FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
 ), unscheduled AS (
     DELETE FROM due AS d USING locked AS l
-    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id AND l.wake_at <> l.earlier
 )
 INSERT INTO due (workflow, version, wake_at, run, blocked)
-SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l
+SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l WHERE l.wake_at <> l.earlier
 RETURNING run;
 
 -- name: StillBlocked :many
@@ -221,7 +221,7 @@ WITH locked AS MATERIALIZED (
     UPDATE runs AS r SET wake_at = l.earlier FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
 ), unscheduled AS (
     DELETE FROM due AS d USING locked AS l
-    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id AND l.wake_at <> l.earlier
 )
 INSERT INTO due (workflow, version, wake_at, run, blocked)
-SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l;
+SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l WHERE l.wake_at <> l.earlier;

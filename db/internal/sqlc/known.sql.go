@@ -309,27 +309,25 @@ func (q *Queries) LockKnown(ctx context.Context, db DBTX, arg LockKnownParams) (
 
 const ResumeKnown = `-- name: ResumeKnown :many
 WITH k AS MATERIALIZED (
-    SELECT u.id, u.next_seq, u.wake_at, u.generation, u.hook_id, u.payload_digest, u.source, u.actor, u.data, u.payload, u.place, held.id AS held, held.workflow, held.version, held.wake_at AS was, held.updated_at, open.expires_at
+    SELECT u.id, u.next_seq, u.wake_at, u.generation, u.hook_id, u.payload_digest, u.source, u.actor, u.data, u.payload, u.place, held.id AS held, held.workflow, held.version, held.wake_at AS was, open.expires_at,
+        greatest(clock_timestamp(), held.updated_at) AS at
     FROM ROWS FROM (
         unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::timestamptz[]), unnest($4::integer[]),
         unnest($5::text[]), unnest($6::bytea[]), unnest($7::text[]), unnest($8::text[]),
         unnest($9::json[]), unnest($10::bytea[])
     ) WITH ORDINALITY AS u (id, next_seq, wake_at, generation, hook_id, payload_digest, source, actor, data, payload, place)
-    LEFT JOIN LATERAL (
+    CROSS JOIN LATERAL (
         SELECT h.hook_id, h.expires_at FROM hooks AS h
         WHERE h.run = u.id AND h.hook_id = u.hook_id AND h.resolved_at IS NULL LIMIT 1
-    ) AS open ON true
-    LEFT JOIN LATERAL (
+    ) AS open
+    CROSS JOIN LATERAL (
         SELECT r.id, r.workflow, r.version, r.wake_at, r.updated_at FROM runs AS r
-        WHERE r.id = u.id AND r.next_seq = u.next_seq AND r.status = 'running' AND open.hook_id IS NOT NULL
+        WHERE r.id = u.id AND r.next_seq = u.next_seq AND r.status = 'running'
             AND r.wake_at IS NOT DISTINCT FROM nullif(u.wake_at, '0001-01-01T00:00:00Z'::timestamptz)
         LIMIT 1 FOR UPDATE SKIP LOCKED
-    ) AS held ON true
-), clock AS MATERIALIZED (
-    SELECT clock_timestamp() AS now FROM (SELECT count(*) FROM k) AS locked
+    ) AS held
 ), timed AS MATERIALIZED (
-    SELECT k.id, k.next_seq, k.wake_at, k.generation, k.hook_id, k.payload_digest, k.source, k.actor, k.data, k.payload, k.place, k.held, k.workflow, k.version, k.was, k.updated_at, k.expires_at, greatest(clock.now, k.updated_at) AS at FROM k CROSS JOIN clock
-    WHERE k.held IS NOT NULL AND (k.expires_at IS NULL OR greatest(clock.now, k.updated_at) < k.expires_at)
+    SELECT k.id, k.next_seq, k.wake_at, k.generation, k.hook_id, k.payload_digest, k.source, k.actor, k.data, k.payload, k.place, k.held, k.workflow, k.version, k.was, k.expires_at, k.at FROM k WHERE k.expires_at IS NULL OR k.at < k.expires_at
 ), answered AS (
     UPDATE hooks AS h SET state = 'resumed', payload_digest = t.payload_digest, resolved_at = t.at, resolved_seq = t.next_seq,
         source = t.source, actor = t.actor
@@ -368,7 +366,7 @@ type ResumeKnownRow struct {
 	At    time.Time
 }
 
-// Answers to hooks of running runs, one for each run. As AcceptKnown; a run whose hook is not open at the acceptance time is
+// Answers to hooks of running runs, one for each run. As SignalKnown; a run whose hook is not open at the acceptance time is
 // left out, too.
 func (q *Queries) ResumeKnown(ctx context.Context, db DBTX, arg ResumeKnownParams) ([]ResumeKnownRow, error) {
 	rows, err := db.Query(ctx, ResumeKnown,
@@ -402,8 +400,9 @@ func (q *Queries) ResumeKnown(ctx context.Context, db DBTX, arg ResumeKnownParam
 }
 
 const SignalKnown = `-- name: SignalKnown :many
-WITH k AS MATERIALIZED (
-    SELECT u.id, u.next_seq, u.wake_at, u.generation, u.signal_id, u.name, u.digest, u.source, u.actor, u.data, u.payload, u.place, held.id AS held, held.workflow, held.version, held.wake_at AS was, held.updated_at
+WITH timed AS MATERIALIZED (
+    SELECT u.id, u.next_seq, u.wake_at, u.generation, u.signal_id, u.name, u.digest, u.source, u.actor, u.data, u.payload, u.place, held.id AS held, held.workflow, held.version, held.wake_at AS was,
+        greatest(clock_timestamp(), held.updated_at) AS at
     FROM ROWS FROM (
         unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::timestamptz[]), unnest($4::integer[]),
         unnest($5::text[]), unnest($6::text[]), unnest($7::bytea[]), unnest($8::text[]),
@@ -416,10 +415,6 @@ WITH k AS MATERIALIZED (
             AND NOT EXISTS (SELECT FROM signals AS s WHERE s.run = u.id AND s.signal_id = u.signal_id)
         LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS held
-), clock AS MATERIALIZED (
-    SELECT clock_timestamp() AS now FROM (SELECT count(*) FROM k) AS locked
-), timed AS MATERIALIZED (
-    SELECT k.id, k.next_seq, k.wake_at, k.generation, k.signal_id, k.name, k.digest, k.source, k.actor, k.data, k.payload, k.place, k.held, k.workflow, k.version, k.was, k.updated_at, greatest(clock.now, k.updated_at) AS at FROM k CROSS JOIN clock
 ), receipts AS (
     INSERT INTO signals (run, signal_id, name, digest, seq, received_at, source, actor)
     SELECT t.held, t.signal_id, t.name, t.digest, t.next_seq, t.at, t.source, t.actor FROM timed AS t
@@ -458,7 +453,8 @@ type SignalKnownRow struct {
 	At    time.Time
 }
 
-// As AcceptKnown, for runs that get one signal each, which most do: the run and its message are one row then.
+// As AcceptKnown, for runs that get one signal each, which most do: the run and its message are one row then, and the
+// acceptance time is read once the row is locked.
 func (q *Queries) SignalKnown(ctx context.Context, db DBTX, arg SignalKnownParams) ([]SignalKnownRow, error) {
 	rows, err := db.Query(ctx, SignalKnown,
 		arg.Ids,

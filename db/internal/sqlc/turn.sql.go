@@ -526,10 +526,10 @@ WITH locked AS MATERIALIZED (
     UPDATE runs AS r SET wake_at = l.later FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
 ), unscheduled AS (
     DELETE FROM due AS d USING locked AS l
-    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id AND l.wake_at <> l.later
 )
 INSERT INTO due (workflow, version, wake_at, run, blocked)
-SELECT l.workflow, l.version, l.later, l.id, l.status = 'blocked' FROM locked AS l
+SELECT l.workflow, l.version, l.later, l.id, l.status = 'blocked' FROM locked AS l WHERE l.wake_at <> l.later
 `
 
 type PostponeRunParams struct {
@@ -654,10 +654,10 @@ WITH locked AS MATERIALIZED (
     UPDATE runs AS r SET wake_at = l.earlier FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
 ), unscheduled AS (
     DELETE FROM due AS d USING locked AS l
-    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id AND l.wake_at <> l.earlier
 )
 INSERT INTO due (workflow, version, wake_at, run, blocked)
-SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l
+SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l WHERE l.wake_at <> l.earlier
 RETURNING run
 `
 
@@ -697,10 +697,10 @@ WITH locked AS MATERIALIZED (
     UPDATE runs AS r SET wake_at = l.earlier FROM locked AS l WHERE r.id = ANY (ARRAY[l.id])
 ), unscheduled AS (
     DELETE FROM due AS d USING locked AS l
-    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id
+    WHERE d.workflow = ANY (ARRAY[l.workflow]) AND d.version = l.version AND d.wake_at = l.wake_at AND d.run = l.id AND l.wake_at <> l.earlier
 )
 INSERT INTO due (workflow, version, wake_at, run, blocked)
-SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l
+SELECT l.workflow, l.version, l.earlier, l.id, true FROM locked AS l WHERE l.wake_at <> l.earlier
 `
 
 type WakeBlockedRunParams struct {
