@@ -33,7 +33,7 @@ func handedRecord(rec *record) *handedRun {
 // use.
 type handover struct {
 	mu    sync.Mutex
-	line  []*handedRun // in the order handed over; nil where a run was withdrawn
+	line  []*handedRun // in the order handed over, those among them that are gone
 	byRun map[int64]*handedRun
 	bytes int64
 }

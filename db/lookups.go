@@ -33,7 +33,7 @@ type found[A any] struct {
 	err    error
 }
 
-// get asks a question. It returns early when ctx ends.
+// get asks a question. It returns early when ctx ends, unless it is sending a statement: that ends first, for the others.
 func (l *lookups[Q, A]) get(ctx context.Context, question Q) (A, error) {
 	me := &lookup[Q, A]{question: question, lead: make(chan struct{}, 1), done: make(chan found[A], 1)}
 	l.mu.Lock()
