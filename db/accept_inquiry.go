@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -25,6 +26,7 @@ type inquiry struct {
 	starts  []*history.StartRun // the first of each run
 	signals sqlc.KnownSignalsParams
 	hooks   sqlc.KnownHooksParams
+	tasks   sqlc.KnownTasksParams
 	cancels []history.RunKey
 }
 
@@ -54,6 +56,9 @@ func inquire(messages []history.Message) inquiry {
 				q.cancels = append(q.cancels, key)
 			}
 		}
+		if task, ok := history.TaskOf(m); ok {
+			q.askTask(key, task)
+		}
 	}
 	slices.SortFunc(q.keys, history.RunKey.Compare)
 	slices.SortFunc(q.starts, func(a, b *history.StartRun) int { return a.Run.Compare(b.Run) })
@@ -81,12 +86,21 @@ func (q *inquiry) askHook(key history.RunKey, id spec.HookID) {
 	q.hooks.HookIds = append(q.hooks.HookIds, string(id))
 }
 
+func (q *inquiry) askTask(key history.RunKey, task history.TaskKey) {
+	q.tasks.Namespaces = append(q.tasks.Namespaces, string(key.Namespace))
+	q.tasks.RunIds = append(q.tasks.RunIds, string(key.RunID))
+	q.tasks.Generations = append(q.tasks.Generations, int32(task.Generation))
+	q.tasks.Kinds = append(q.tasks.Kinds, string(task.Kind))
+	q.tasks.TaskIds = append(q.tasks.TaskIds, task.ID)
+}
+
 // replies are the rows an inquiry yields, in the order in which they are read.
 type replies struct {
 	inserted      *[]sqlc.InsertRunsRow
 	locked        *[]sqlc.Run
 	signals       *[]sqlc.Signal
 	hooks, active *[]sqlc.Hook
+	tasks, open   *[]sqlc.Task
 	clock         *[]time.Time
 }
 
@@ -94,6 +108,7 @@ type replies struct {
 func (q *inquiry) queue(p *pipeline, mode lockMode) (replies, error) {
 	r := replies{
 		inserted: new([]sqlc.InsertRunsRow), signals: new([]sqlc.Signal), hooks: new([]sqlc.Hook), active: new([]sqlc.Hook),
+		tasks: new([]sqlc.Task), open: new([]sqlc.Task),
 	}
 	if len(q.starts) > 0 {
 		rows, err := newRuns(q.starts)
@@ -117,6 +132,10 @@ func (q *inquiry) queue(p *pipeline, mode lockMode) (replies, error) {
 	if len(q.cancels) > 0 {
 		namespaces, runs := columns(q.cancels)
 		r.active = queueRows[sqlc.Hook](p, sqlc.ActiveHooks, sqlc.ActiveHooksParams{Namespaces: namespaces, RunIds: runs})
+		r.open = queueRows[sqlc.Task](p, sqlc.OpenTasks, sqlc.OpenTasksParams{Namespaces: namespaces, RunIds: runs})
+	}
+	if len(q.tasks.RunIds) > 0 {
+		r.tasks = queueRows[sqlc.Task](p, sqlc.KnownTasks, q.tasks)
 	}
 	r.clock = queueValues[time.Time](p, sqlc.Clock, nil)
 	return r, nil
@@ -128,7 +147,12 @@ func newRuns(starts []*history.StartRun) (p sqlc.InsertRunsParams, err error) {
 		if err != nil {
 			return p, fmt.Errorf("labels: %w", err)
 		}
+		parent, err := json.Marshal(m.Parent)
+		if err != nil {
+			return p, fmt.Errorf("parent: %w", err)
+		}
 		digest := m.Input.Digest()
+		p.Parents = append(p.Parents, parent)
 		p.Namespaces = append(p.Namespaces, string(m.Run.Namespace))
 		p.RunIds = append(p.RunIds, string(m.Run.RunID))
 		p.Workflows = append(p.Workflows, m.Workflow)

@@ -98,7 +98,7 @@ func (s *Store) verdict(rec *record, m history.Message) (history.Receipt, error)
 			return rec.Accept(m, nil, s.cfg.Limits, rec.Run.StartedAt)
 		}
 		return rec.Accept(m, nil, s.cfg.Limits, rec.now)
-	case *history.RetryRun:
+	case *history.RetryRun, *history.SettleTask, *history.HoldTask, *history.ReplayTask, *history.DiscardTask: // no spec judges them
 		if rec != nil && !rec.Fresh {
 			return rec.Accept(m, nil, s.cfg.Limits, rec.now)
 		}
@@ -165,6 +165,14 @@ func (r *replies) details(byID map[int64]*record) error {
 			}
 		}
 	}
+	for _, rows := range [][]sqlc.Task{*r.tasks, *r.open} {
+		for _, row := range rows {
+			if rec := byID[row.Run]; rec != nil {
+				known := taskRecord(row)
+				rec.Tasks[known.TaskKey] = known
+			}
+		}
+	}
 	return nil
 }
 
@@ -175,6 +183,7 @@ func newRecord(id int64, run history.Run, clock time.Time) *record {
 	}
 	return &record{id: id, now: now, was: scheduleOf(run), Records: history.Records{
 		Run: run, Known: true, Signals: map[spec.SignalID]history.Signal{}, Hooks: map[spec.HookID]history.Hook{},
+		Tasks: map[history.TaskKey]history.Task{},
 	}}
 }
 
@@ -182,6 +191,6 @@ func newRecord(id int64, run history.Run, clock time.Time) *record {
 func freshRun(m *history.StartRun, at time.Time) history.Run {
 	return history.Run{
 		Key: m.Run, Workflow: m.Workflow, Version: m.Version, SpecDigest: m.SpecDigest, InputDigest: m.Input.Digest(),
-		Labels: m.Labels, Status: history.Running, Generation: 1, FirstSeq: 1, NextSeq: 1, StartedAt: at, UpdatedAt: at,
+		Labels: m.Labels, Parent: m.Parent, Status: history.Running, Generation: 1, FirstSeq: 1, NextSeq: 1, StartedAt: at, UpdatedAt: at,
 	}
 }

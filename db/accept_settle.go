@@ -112,6 +112,7 @@ func (s *Store) announce(changed []*record) {
 		for _, id := range rec.NewSignals {
 			s.sent.add(run.Key, id)
 		}
+		s.tellTasks(run.Key, rec.dueTasks(), rec.ClosedTasks)
 		if run.Status.Ended() {
 			s.cfg.Ended(run.Key, nil)
 			s.notify.ended()
@@ -120,6 +121,15 @@ func (s *Store) announce(changed []*record) {
 			s.becameDue(rec)
 		}
 	}
+}
+
+// dueTasks are the tasks that may be begun because of what was accepted.
+func (rec *record) dueTasks() []history.Task {
+	due := rec.NewTasks
+	for key := range rec.ChangedTasks {
+		due = append(due, rec.Tasks[key])
+	}
+	return due
 }
 
 // keep remembers the record of a run, unless another process changes it next: one that is due, of code that nobody here

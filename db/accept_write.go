@@ -7,6 +7,7 @@ func (r *ruling) write(p *pipeline) (bool, error) {
 	var events sqlc.AppendEventsParams
 	var signals sqlc.InsertSignalsParams
 	var hooks sqlc.SettleHooksParams
+	var tasks taskChanges
 	var runs runChanges
 	for _, rec := range r.changed {
 		if err := addEvents(&events, rec.id, rec.Events); err != nil {
@@ -16,6 +17,7 @@ func (r *ruling) write(p *pipeline) (bool, error) {
 		for id := range rec.ChangedHooks {
 			addSettled(&hooks, rec.id, rec.Hooks[id])
 		}
+		tasks.accepted(rec)
 		if !rec.fresh || len(rec.Events) > 1 { // else the row was inserted as it is now
 			runs.add(rec.id, rec.was, rec.Run)
 		}
@@ -29,6 +31,7 @@ func (r *ruling) write(p *pipeline) (bool, error) {
 	if len(hooks.Runs) > 0 {
 		p.exec(sqlc.SettleHooks, hooks)
 	}
+	tasks.queue(p)
 	runs.queue(p)
 	return len(r.changed) > 0, nil
 }

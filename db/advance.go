@@ -166,6 +166,7 @@ func (s *Store) publishTurns(ctx context.Context, c *claim) Advanced {
 func (s *Store) publishTurn(r *claimedRun) {
 	run := r.outcome.Run
 	s.records.put(storedRun{ID: r.ID, Run: run, bare: r.bare})
+	s.tellTasks(run.Key, r.outcome.NewTasks, r.outcome.ClosedTasks)
 	if r.outcome.Ended {
 		s.cfg.Ended(run.Key, r.ending())
 		s.notify.ended()

@@ -248,7 +248,7 @@ func claimedRow(row sqlc.ClaimRunsRow) sqlc.Run {
 	return sqlc.Run{
 		ID: *row.ID, Namespace: orZero(row.Namespace), RunID: orZero(row.RunID), Workflow: orZero(row.Workflow),
 		Version: orZero(row.Version), SpecDigest: row.SpecDigest, InputDigest: row.InputDigest, Labels: row.Labels,
-		Status: orZero(row.Status), Generation: orZero(row.Generation), FirstSeq: orZero(row.FirstSeq),
+		Parent: row.Parent, Status: orZero(row.Status), Generation: orZero(row.Generation), FirstSeq: orZero(row.FirstSeq),
 		NextSeq: orZero(row.NextSeq), Backlog: orZero(row.Backlog), CancelRequestedAt: row.CancelRequestedAt,
 		CancelSeq:  row.CancelSeq,
 		BlockCause: row.BlockCause, BlockDiagnosis: row.BlockDiagnosis, BlockAttempts: orZero(row.BlockAttempts),

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flowgate-go/flowgate/db/internal/sqlc"
+	"github.com/flowgate-go/flowgate/internal/history"
 )
 
 // commit stores the outcomes: those that change nothing but the run, its events and its signals in one round trip.
@@ -15,7 +16,7 @@ func (h *handedTurns) commit(ctx context.Context) error {
 	for _, r := range h.runs {
 		switch {
 		case r.dropped:
-		case r.outcome.Blocked || len(r.outcome.NewHooks)+len(r.outcome.ClosedHooks) > 0:
+		case r.outcome.Blocked || !onlyEvents(r.outcome):
 			other = append(other, r)
 		default:
 			plain = append(plain, r)
@@ -28,6 +29,11 @@ func (h *handedTurns) commit(ctx context.Context) error {
 	err = h.storeOther(ctx, other)
 	h.publish(other)
 	return err
+}
+
+// onlyEvents says that an outcome has no row to write but those of the run, its events and its signals.
+func onlyEvents(o history.Outcome) bool {
+	return len(o.NewHooks)+len(o.ClosedHooks)+len(o.NewTasks)+len(o.ClosedTasks) == 0
 }
 
 // publish follows outcomes that were stored, and lets the calls go that waited for these turns.

@@ -14,6 +14,7 @@ func (c *claim) write(ctx context.Context) error {
 		events  sqlc.AppendEventsParams
 		signals sqlc.ConsumeSignalsParams
 		hooks   sqlc.SettleHooksParams
+		tasks   taskChanges
 		runs    runChanges
 	)
 	for _, r := range c.runs {
@@ -27,6 +28,7 @@ func (c *claim) write(ctx context.Context) error {
 		for _, h := range r.outcome.ClosedHooks {
 			addSettled(&hooks, r.ID, h)
 		}
+		tasks.advanced(r.ID, r.outcome)
 		runs.add(r.ID, scheduleOf(r.Run), r.outcome.Run)
 	}
 	if runs.none() {
@@ -42,6 +44,7 @@ func (c *claim) write(ctx context.Context) error {
 	if len(hooks.Runs) > 0 {
 		p.exec(sqlc.SettleHooks, hooks)
 	}
+	tasks.queue(p)
 	runs.queue(p)
 	p.commit()
 	return p.send(ctx, c.conn)

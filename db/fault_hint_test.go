@@ -91,7 +91,9 @@ func TestFaultAtEveryStatementOfListening(t *testing.T) {
 			var hints atomic.Int64
 			fault := b.At(n, w.kind, w.state)
 			s := f.hinted(&b)
-			go func() { ended <- s.Listen(ctx, func() { hints.Add(1) }, func() {}) }()
+			go func() {
+				ended <- s.Listen(ctx, Heed{Ready: func() { hints.Add(1) }, Ended: func() {}, Tasks: func() {}})
+			}()
 			f.until("it failed", fault.Happened)
 			fault.Release()
 			ready = append(ready, &hints)

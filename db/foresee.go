@@ -87,7 +87,7 @@ func (f *foreseen) resume(s *Store, m *history.ResumeHook, auth history.Authorit
 // start foresees the start of a run of which nothing is known.
 func (f *foreseen) start(s *Store) bool {
 	m, ok := f.calls[0].message.(*history.StartRun)
-	if !ok || s.cfg.KnownRuns < 0 {
+	if !ok || s.cfg.KnownRuns < 0 || m.Parent != nil {
 		return false
 	}
 	f.record = newRecord(0, freshRun(m, time.Time{}), time.Time{})

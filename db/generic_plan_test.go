@@ -25,7 +25,10 @@ var keptPlans = map[string]string{
 	"ReadHook": sqlc.ReadHook, "ReadRun": sqlc.ReadRun, "ReadSignal": sqlc.ReadSignal, "ResolveTokens": sqlc.ResolveTokens,
 	"Schedule": sqlc.Schedule, "SettleHooks": sqlc.SettleHooks, "TokenOwners": sqlc.TokenOwners,
 	"Unschedule": sqlc.Unschedule, "UpdateRuns": sqlc.UpdateRuns, "ViewRun": sqlc.ViewRun,
-	"WakeBlockedRun": sqlc.WakeBlockedRun,
+	"WakeBlockedRun": sqlc.WakeBlockedRun, "InsertTasks": sqlc.InsertTasks, "DeleteTasks": sqlc.DeleteTasks,
+	"HoldTasks": sqlc.HoldTasks, "KnownTasks": sqlc.KnownTasks, "OpenTasks": sqlc.OpenTasks, "ClaimTasks": sqlc.ClaimTasks,
+	"RenewTasks": sqlc.RenewTasks, "ReturnTask": sqlc.ReturnTask, "InsertLetters": sqlc.InsertLetters,
+	"ResolveLetters": sqlc.ResolveLetters, "DiscardLetter": sqlc.DiscardLetter, "ReadLetter": sqlc.ReadLetter,
 }
 
 // A kept plan looks rows up by a condition on a key, and does so also when it was made while the tables were empty, or so

@@ -14,17 +14,24 @@ const (
 	listenTime     = 5 * time.Second
 )
 
-// Listen calls onReady and onEnded when another process hints that a run became due or ended: what this Store did is told
-// by Config, but for a commit of which nobody knows whether it took effect. It holds
-// one connection outside the pool, connects again when that is lost, and calls both once after each connect, because
-// hints may have been missed. It returns nil when ctx ends. The functions are called one at a time and must not block.
-func (s *Store) Listen(ctx context.Context, onReady, onEnded func()) error {
+// Heed are what is called for the hints of other processes.
+type Heed struct {
+	Ready func() // a run became due
+	Ended func() // a run ended
+	Tasks func() // a task is due
+}
+
+// Listen calls the functions when another process hints at what they are for: what this Store did is told by Config, but
+// for a commit of which nobody knows whether it took effect. It holds one connection outside the pool, connects again when
+// that is lost, and calls all of them once after each connect, because hints may have been missed. It returns nil when ctx
+// ends. The functions are called one at a time and must not block.
+func (s *Store) Listen(ctx context.Context, heed Heed) error {
 	pause := listenPauseMin
 	for ctx.Err() == nil {
 		conn, err := s.subscribe(ctx)
 		if err == nil {
 			pause = listenPauseMin
-			err = s.hear(ctx, conn, onReady, onEnded)
+			err = s.hear(ctx, conn, heed)
 			s.notify.close(conn)
 		}
 		if ctx.Err() != nil {
@@ -44,7 +51,7 @@ func (s *Store) subscribe(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, channel := range []string{readyChannel, endedChannel} {
+	for _, channel := range []string{readyChannel, tasksChannel, endedChannel} {
 		if _, err := conn.Exec(ctx, "listen "+channel); err != nil {
 			s.notify.close(conn)
 			return nil, err
@@ -53,9 +60,10 @@ func (s *Store) subscribe(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-func (s *Store) hear(ctx context.Context, conn *pgx.Conn, onReady, onEnded func()) error {
-	onReady()
-	onEnded()
+func (s *Store) hear(ctx context.Context, conn *pgx.Conn, heed Heed) error {
+	heed.Ready()
+	heed.Ended()
+	heed.Tasks()
 	for {
 		n, err := conn.WaitForNotification(ctx)
 		if err != nil {
@@ -64,9 +72,11 @@ func (s *Store) hear(ctx context.Context, conn *pgx.Conn, onReady, onEnded func(
 		switch {
 		case s.notify.own(n):
 		case n.Channel == readyChannel:
-			onReady()
+			heed.Ready()
 		case n.Channel == endedChannel:
-			onEnded()
+			heed.Ended()
+		case n.Channel == tasksChannel:
+			heed.Tasks()
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 // undoDue brings the schema back to where a program was that knew no table of due runs.
 func (r *acceptRig) undoDue() {
 	r.t.Helper()
+	r.undoTasks()
 	r.sql(`drop function runs_keep_due cascade`)
 	r.sql(`drop table due`)
 	r.sql(`create index runs_due on runs (workflow, version, wake_at) where wake_at is not null`)
@@ -17,6 +18,14 @@ func (r *acceptRig) undoDue() {
 		r.sql(`alter table ` + table + ` add constraint ` + table + `_run_fkey foreign key (run) references runs (id)`)
 	}
 	r.sql(`delete from goose_db_version where version_id >= 3`)
+}
+
+// undoTasks brings the schema back to where a program was that knew neither steps nor children.
+func (r *acceptRig) undoTasks() {
+	r.t.Helper()
+	r.sql(`drop table tasks, dead_letters`)
+	r.sql(`alter table runs drop column parent`)
+	r.sql(`delete from goose_db_version where version_id >= 5`)
 }
 
 // undoCancelSeq brings the schema and its rows back to where a program was that did not know cancel_seq.

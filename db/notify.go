@@ -18,6 +18,7 @@ import (
 const (
 	readyChannel = "flowgate_ready" // a run became due
 	endedChannel = "flowgate_ended" // a run ended
+	tasksChannel = "flowgate_tasks" // a task is due
 )
 
 // forAll is the payload of a hint that its sender heeds, too: it does not know what it did. Of any other it knows.
@@ -40,6 +41,7 @@ type notifier struct {
 	wake   chan struct{}
 	due    atomic.Bool
 	over   atomic.Bool
+	tasks  atomic.Bool
 	toAll  atomic.Bool   // what waits is for this process as well
 	pid    atomic.Uint32 // of the server's process that sends the hints
 }
@@ -56,11 +58,14 @@ func (n *notifier) ready() { n.hint(&n.due) }
 
 func (n *notifier) ended() { n.hint(&n.over) }
 
-// everybody hints that something became due and something ended, to this process as well.
+func (n *notifier) tasked() { n.hint(&n.tasks) }
+
+// everybody hints that something became due, something ended and there is something to do, to this process as well.
 func (n *notifier) everybody() {
 	n.toAll.Store(true)
 	n.hint(&n.due)
 	n.hint(&n.over)
+	n.hint(&n.tasks)
 }
 
 // own says that a notification is a hint of this process to the others.
@@ -99,9 +104,9 @@ func (n *notifier) run(ctx context.Context) {
 // send sends the hints that wait, in one round trip. It returns the connection for the next time, nil after an error.
 func (n *notifier) send(conn *pgx.Conn) (*pgx.Conn, error) {
 	p := &pipeline{}
-	due, over := n.due.Swap(false), n.over.Swap(false)
+	due, over, tasks := n.due.Swap(false), n.over.Swap(false), n.tasks.Swap(false)
 	payload := ""
-	if (due || over) && n.toAll.Swap(false) { // it was set before them
+	if (due || over || tasks) && n.toAll.Swap(false) { // it was set before them
 		payload = forAll
 	}
 	if due {
@@ -109,6 +114,9 @@ func (n *notifier) send(conn *pgx.Conn) (*pgx.Conn, error) {
 	}
 	if over {
 		p.exec(sqlc.Notify, sqlc.NotifyParams{Channel: endedChannel, Payload: payload})
+	}
+	if tasks {
+		p.exec(sqlc.Notify, sqlc.NotifyParams{Channel: tasksChannel, Payload: payload})
 	}
 	if p.batch.Len() == 0 {
 		return conn, nil

@@ -125,7 +125,9 @@ func TestListenSurvivesItsConnection(t *testing.T) {
 	var ready, ended atomic.Int64
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- r.Listen(ctx, func() { ready.Add(1) }, func() { ended.Add(1) }) }()
+	go func() {
+		done <- r.Listen(ctx, Heed{Ready: func() { ready.Add(1) }, Ended: func() { ended.Add(1) }, Tasks: func() {}})
+	}()
 	r.until("it listens", func() bool { return ready.Load() == 1 && ended.Load() == 1 })
 	r.Nudge() // is none of its own business
 	other.Nudge()

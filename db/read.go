@@ -35,8 +35,9 @@ func pageSize(limit int) int {
 type cursorKind byte
 
 const (
-	runCursor  cursorKind = 'r'
-	hookCursor cursorKind = 'h'
+	runCursor    cursorKind = 'r'
+	hookCursor   cursorKind = 'h'
+	letterCursor cursorKind = 'd'
 )
 
 // cursor names the row after which the next page begins. It is opaque to callers.

@@ -31,9 +31,13 @@ func runRecord(row sqlc.Run) (history.Run, error) {
 	if err != nil {
 		return history.Run{}, fmt.Errorf("input of run row %d: %w", row.ID, err)
 	}
+	parent, err := parentOf(row.Parent)
+	if err != nil {
+		return history.Run{}, fmt.Errorf("parent of run row %d: %w", row.ID, err)
+	}
 	return history.Run{
 		Key:      history.RunKey{Namespace: spec.Namespace(row.Namespace), RunID: spec.RunID(row.RunID)},
-		Workflow: row.Workflow, Version: row.Version, SpecDigest: specDigest, InputDigest: inputDigest, Labels: labels,
+		Workflow: row.Workflow, Version: row.Version, SpecDigest: specDigest, InputDigest: inputDigest, Labels: labels, Parent: parent,
 		Status: history.Status(row.Status), Generation: int(row.Generation), FirstSeq: row.FirstSeq, NextSeq: row.NextSeq,
 		Backlog: int(row.Backlog), CancelRequestedAt: utc(row.CancelRequestedAt), CancelSeq: orZero(row.CancelSeq),
 		BlockCause: history.BlockCause(orZero(row.BlockCause)), BlockDiagnosis: orZero(row.BlockDiagnosis),
@@ -142,6 +146,18 @@ func labelsJSON(labels spec.Labels) (json.RawMessage, error) {
 		return json.RawMessage("{}"), nil
 	}
 	return json.Marshal(labels)
+}
+
+// parentOf reads who asked for a run; nil when nobody did.
+func parentOf(text []byte) (*history.Parent, error) {
+	if len(text) == 0 {
+		return nil, nil
+	}
+	parent := &history.Parent{}
+	if err := json.Unmarshal(text, parent); err != nil {
+		return nil, err
+	}
+	return parent, nil
 }
 
 // utc gives every time that leaves the door one location.

@@ -36,6 +36,11 @@ type Config struct {
 	// Ready is called after a commit for each other run that became due, and with the zero RunRef by Nudge. It must not
 	// block.
 	Ready func(RunRef)
+	// Tasked is called after a commit with the kinds of the tasks that it made due, of steps with their names, and false
+	// when somebody in another process has to be told: nobody here does them. It must not block.
+	Tasked func([]TaskWant) bool
+	// Withdrawn is called after a commit with the tasks of a run that nobody needs any more. It must not block.
+	Withdrawn func(history.RunKey, []history.TaskKey)
 	// Ended is called after a commit that ended a run, with the run as ReadRun shows it if that is at hand, else nil. It
 	// must not block.
 	Ended func(history.RunKey, *RunView)
@@ -70,6 +75,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Ready == nil {
 		c.Ready = func(RunRef) {}
+	}
+	if c.Tasked == nil {
+		c.Tasked = func([]TaskWant) bool { return false }
+	}
+	if c.Withdrawn == nil {
+		c.Withdrawn = func(history.RunKey, []history.TaskKey) {}
 	}
 	if c.Ended == nil {
 		c.Ended = func(history.RunKey, *RunView) {}

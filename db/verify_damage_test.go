@@ -78,6 +78,8 @@ func runDamages() []damage {
 		{"runs", "started_at", ofRun("eventful"), `started_at - interval '1 microsecond'`, []string{`started_at: events say "`}},
 		{"runs", "updated_at", ofRun("eventful"), `started_at`, []string{`updated_at: events say "`}},
 		{"runs", "updated_at", ofRun("eventful"), `'infinity'`, []string{`run: the row cannot be read`}},
+		{"runs", "parent", ofRun("parked"), `'{"run_id": "x", "generation": 1, "child_id": "c", "depth": 1}'`, []string{`parent: differs`}},
+		{"runs", "parent", ofRun("parked"), `'7'`, []string{`run: the row cannot be read`}},
 		{"runs", "closed_at", ofRun("eventful"), `null`, []string{`closed_at: events say "`}},
 		{"runs", "closed_at", ofRun("parked"), `now()`, []string{`closed_at: events say nothing, the row says "`}},
 	}

@@ -64,7 +64,8 @@ func (v *verifiedPage) compare(ctx context.Context, conn *pgx.Conn, runs []*veri
 	for _, r := range runs {
 		stream(p, sqlc.VerifyEvents, sqlc.VerifyEventsParams{Run: r.id}, r.event)
 		stream(p, sqlc.VerifySignals, sqlc.VerifySignalsParams{Run: r.id}, r.signal)
-		stream(p, sqlc.VerifyHooks, sqlc.VerifyHooksParams{Run: r.id}, r.hook).then(func() { v.add(r, now) })
+		stream(p, sqlc.VerifyHooks, sqlc.VerifyHooksParams{Run: r.id}, r.hook)
+		stream(p, sqlc.VerifyTasks, sqlc.VerifyTasksParams{Run: r.id}, r.task).then(func() { v.add(r, now) })
 	}
 	p.commit()
 	return p.send(ctx, conn)
@@ -156,6 +157,14 @@ func (v *verification) hook(row sqlc.Hook, err error) {
 		return
 	}
 	v.projection.CompareHook(h)
+}
+
+func (v *verification) task(row sqlc.Task, err error) {
+	if err != nil {
+		v.projection.Unreadable(history.RowTask, row.TaskID, unreadableRow)
+		return
+	}
+	v.projection.CompareTask(taskRecord(row))
 }
 
 // streamed is a queued statement whose rows are read as they come.

@@ -110,6 +110,8 @@ func (a *author) run() {
 // code too, which may panic.
 func judge(d Decision, err error) answer {
 	switch {
+	case err != nil && factual(err):
+		return answer{decision: Decision{commands: []history.Command{&history.Fail{Message: diagnosis(err.Error())}}}}
 	case err != nil:
 		return answer{block: &block{history.BlockError, diagnosis(err.Error())}}
 	case d.err != nil:

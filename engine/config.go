@@ -52,6 +52,16 @@ type Config struct {
 	BatchBudget time.Duration
 	// PollInterval is how often the database is asked for due runs without any hint, ± 20 %; default 1.5 s.
 	PollInterval time.Duration
+	// StepQueues are how many steps of a queue this process does at a time; default 64 for each. See InQueue.
+	StepQueues map[string]int
+	// StepLease is how long a step, or another task, stays with a process that says nothing of it: after that another one
+	// begins it anew. It is renewed while the process lives. Default 30 s, at least 1 s.
+	StepLease time.Duration
+	// StepDrain is how long Run waits, once its context has ended, for the steps under way, whose contexts have ended,
+	// too. Default 5 s.
+	StepDrain time.Duration
+	// TargetGrace is how long a message to another run is tried while there is no such run; default 1 min.
+	TargetGrace time.Duration
 }
 
 // Limits bound what callers send and what one run may hold. A zero field is its default.
@@ -63,6 +73,7 @@ type Limits struct {
 	MaxEvents    int64         // events of a generation from which signals are refused; default 50,000
 	OpenWaits    int           // open waits and timers of a run; default 64
 	OpenHooks    int           // hooks of a run that are open, or settled and not asked about; default 1,000
+	OpenTasks    int           // open steps, children and calls of a run; default 1,000
 	TurnEvents   int           // events of one turn, the rest follows in the next; default 1,000
 	BlockFirst   time.Duration // first back-off of a blocked run, in whole seconds; doubles; default 1 s
 	BlockMax     time.Duration // longest back-off of a blocked run, in whole seconds; default 5 min
@@ -77,7 +88,8 @@ func (l Limits) run() history.Limits {
 	return history.Limits{
 		Backlog: or(l.Backlog, d.Backlog), WarnEvents: or(l.WarnEvents, d.WarnEvents),
 		MaxEvents: or(l.MaxEvents, d.MaxEvents), OpenWaits: or(l.OpenWaits, d.OpenWaits),
-		OpenHooks: or(l.OpenHooks, d.OpenHooks), TurnEvents: or(l.TurnEvents, d.TurnEvents),
+		OpenHooks: or(l.OpenHooks, d.OpenHooks), OpenTasks: or(l.OpenTasks, d.OpenTasks),
+		TurnEvents:    or(l.TurnEvents, d.TurnEvents),
 		BlockFirstSec: or(int(l.BlockFirst/time.Second), d.BlockFirstSec),
 		BlockMaxSec:   or(int(l.BlockMax/time.Second), d.BlockMaxSec),
 	}
@@ -95,6 +107,10 @@ const (
 	defaultCallBudget   = time.Second
 	defaultBatchBudget  = 250 * time.Millisecond
 	defaultPollInterval = 1500 * time.Millisecond
+	defaultStepLease    = 30 * time.Second
+	defaultStepDrain    = 5 * time.Second
+	defaultTargetGrace  = time.Minute
+	defaultStepQueue    = 64
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -119,6 +135,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.CallBudget = or(c.CallBudget, defaultCallBudget)
 	c.BatchBudget = or(c.BatchBudget, defaultBatchBudget)
 	c.PollInterval = or(c.PollInterval, defaultPollInterval)
+	c.StepLease = max(or(c.StepLease, defaultStepLease), time.Second)
+	c.StepDrain = or(c.StepDrain, defaultStepDrain)
+	c.TargetGrace = or(c.TargetGrace, defaultTargetGrace)
 	return c, nil
 }
 

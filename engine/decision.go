@@ -13,8 +13,9 @@ import (
 
 // Decision is what one call of a Workflow returns: everything the run waits for now, and everything it wants done.
 //
-// Waits and timers are claims: what is open and not named again is withdrawn. Hooks are resources: opened by naming
-// them once, they live until they settle or are disposed of. Naming a settled thing again changes nothing.
+// Waits and timers are claims: what is open and not named again is withdrawn. Hooks, steps, children and calls are
+// resources: opened by naming them once, they live until they settle or are withdrawn. Naming a settled thing again
+// changes nothing.
 //
 // The methods of Context make decisions and Await joins them. The zero Decision, which a forgotten return gives, blocks
 // the run. So does a decision made with a bad argument: no method panics or returns an error of its own.

@@ -19,6 +19,16 @@ func describe(c history.Command) string {
 		return fmt.Sprintf("the creation of hook %q", c.ID)
 	case *history.WithdrawHook:
 		return fmt.Sprintf("the disposal of hook %q", c.ID)
+	case *history.ScheduleStep:
+		return fmt.Sprintf("step %q of %q with %s", c.ID, c.Name, c.Input)
+	case *history.WithdrawStep:
+		return fmt.Sprintf("the cancelling of step %q", c.ID)
+	case *history.StartChild:
+		return fmt.Sprintf("child %q of %q with %s", c.ID, c.Workflow, c.Input)
+	case *history.CallSignal:
+		return fmt.Sprintf("call %q of signal %q with %s", c.ID, c.Name, c.Payload)
+	case *history.CallCancel:
+		return fmt.Sprintf("call %q to cancel", c.ID)
 	case *history.Complete:
 		return fmt.Sprintf("a completion with %s", c.Output)
 	case *history.Fail:

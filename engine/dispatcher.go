@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"time"
@@ -262,14 +261,7 @@ func (d *dispatcher) pause(done db.Advanced, spent time.Duration) time.Duration 
 }
 
 // idle is the poll interval, give or take a fifth, so that processes do not poll in step.
-func (d *dispatcher) idle() time.Duration {
-	var raw [2]byte
-	if _, err := io.ReadFull(d.random, raw[:]); err != nil {
-		return d.poll
-	}
-	spread := int64(binary.BigEndian.Uint16(raw[:])) - 1<<15
-	return d.poll + time.Duration(int64(d.poll)/5*spread/(1<<15))
-}
+func (d *dispatcher) idle() time.Duration { return spread(d.random, d.poll) }
 
 // backOff is the pause after an error. Of a streak only the first error is logged.
 func (d *dispatcher) backOff(err error) time.Duration {

@@ -32,7 +32,10 @@ type Engine struct {
 	waiters     *waiters
 	nudges      chan struct{} // holds one: more would say nothing new
 	handed      chan struct{} // as nudges, for runs that this process made due
-	claimOnly   bool          // nothing is handed over
+	tasks       chan struct{} // as nudges, for tasks
+	steps       *stepRegistry
+	worker      atomic.Pointer[worker] // nil until Run
+	claimOnly   bool                   // nothing is handed over
 	started     atomic.Bool
 }
 
@@ -52,6 +55,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, limits: cfg.Limits.run(), base: base, authorities: newAuthorities(), registry: newRegistry(),
 		nudges: make(chan struct{}, 1), handed: make(chan struct{}, 1),
+		tasks: make(chan struct{}, 1), steps: newStepRegistry(),
 	}
 	e.Handle = &Handle{e: e, ns: spec.DefaultNamespace}
 	e.exec = newExecutor(cfg)
@@ -59,6 +63,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		Limits: e.limits, Authority: e.authorities.lookup, Process: cfg.Process, Log: cfg.Logger,
 		Clock: cfg.Clock,
 		Takes: e.takes, Handed: func() { hint(e.handed) }, Ready: e.ready,
+		Tasked: e.tasked, Withdrawn: e.withdrawn,
 		Ended: func(key history.RunKey, end *db.RunView) { e.waiters.wake(key, end) },
 	})
 	e.versions = &versions{load: e.store.SpecVersion, clock: cfg.Clock}
@@ -91,17 +96,27 @@ var errRunTwice = errors.New("engine: Run was called before")
 // and listens to other processes. Use cases that write wait for it to begin, as long as their context lets them, and answer
 // ErrUnavailable once it ended.
 //
-// When ctx ends it finishes the claim under way and returns nil, once its goroutines have ended but for calls of
-// workflow functions that were abandoned. Run is called once.
+// When ctx ends it finishes the claim under way, ends the contexts of steps, waits for them as long as Config.StepDrain lets
+// it, and returns nil once its goroutines have ended, but for functions of workflows and steps that do not end. Run is
+// called once.
 func (e *Engine) Run(ctx context.Context) error {
 	if !e.started.CompareAndSwap(false, true) {
 		return errRunTwice
 	}
 	codes := e.registry.freeze()
+	e.worker.Store(newWorker(e))
 	work, ctx := errgroup.WithContext(ctx)
-	work.Go(func() error { return e.store.Run(ctx) })
+	storing, stopStoring := context.WithCancel(context.WithoutCancel(ctx)) // outcomes of steps are stored at the end, too
+	defer stopStoring()
+	work.Go(func() error { return e.store.Run(storing) })
+	work.Go(func() error {
+		defer stopStoring()
+		return e.worker.Load().run(ctx)
+	})
 	work.Go(func() error { return e.waiters.run(ctx) })
-	work.Go(func() error { return e.store.Listen(ctx, e.wake, e.waiters.poll) })
+	work.Go(func() error {
+		return e.store.Listen(ctx, db.Heed{Ready: e.wake, Ended: e.waiters.poll, Tasks: func() { hint(e.tasks) }})
+	})
 	if len(codes) > 0 {
 		d := &dispatcher{
 			store: e.store, exec: e.exec, registry: e.registry, codes: codes, handed: e.handed, nudges: e.nudges,
@@ -139,6 +154,26 @@ func (e *Engine) takes(c db.Code) bool {
 
 // wake has the dispatcher look for due runs. It never blocks.
 func (e *Engine) wake() { hint(e.nudges) }
+
+// tasked is told which tasks became due, and says whether all of them are done in this process.
+func (e *Engine) tasked(wants []db.TaskWant) bool {
+	hint(e.tasks)
+	for _, want := range wants {
+		if want.Kind != history.TaskStep {
+			continue
+		}
+		if _, ours := e.steps.get(want.Name); !ours {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *Engine) withdrawn(run history.RunKey, tasks []history.TaskKey) {
+	if w := e.worker.Load(); w != nil {
+		w.withdrawn(run, tasks)
+	}
+}
 
 // hint leaves a hint, unless one is there.
 func hint(to chan<- struct{}) {

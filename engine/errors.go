@@ -41,6 +41,15 @@ var (
 	ErrUnavailable = db.ErrUnavailable
 	// ErrTokenNotMinted: the host supplied the hook's token, so only the host can make its link.
 	ErrTokenNotMinted = errors.New("the hook's token was supplied by the host, so its link cannot be made here")
+	// ErrTaskClosed: the step, child or call has its outcome, was withdrawn, or never was; of a replay, it is not held.
+	ErrTaskClosed = history.ErrTaskClosed
+	// ErrStaleAttempt: another attempt of the step began since.
+	ErrStaleAttempt = history.ErrStaleAttempt
+	// ErrLetterNotFound: the namespace has no dead letter of this ID.
+	ErrLetterNotFound = db.ErrLetterNotFound
+	// ErrLetterDecided: the dead letter was decided otherwise before, or its step has failed in the history of its run,
+	// which nobody changes.
+	ErrLetterDecided = errors.New("the dead letter is decided already")
 	// ErrNoPublicURL: Config.PublicURL is not set, so links cannot be made. Permanent until it is.
 	ErrNoPublicURL = errors.New("no public URL is configured, so links cannot be made")
 )

@@ -67,7 +67,7 @@ func TestSecretsAreInNoError(t *testing.T) {
 	}
 	p := &provocation{rig: r, minted: r.link("run", "answer").Token.Reveal(), gone: r.link("ended", "answer").Token.Reveal()}
 	all := map[string]provoked{}
-	for _, part := range []map[string]provoked{p.ofRuns(), p.ofHooks(), p.ofPayloads(), p.ofKeys(), p.ofTheDatabase(), p.ofHistory()} {
+	for _, part := range []map[string]provoked{p.ofRuns(), p.ofHooks(), p.ofPayloads(), p.ofKeys(), p.ofTheDatabase(), p.ofHistory(), p.ofTasks()} {
 		for name, e := range part {
 			all[name] = e
 		}

@@ -46,9 +46,9 @@ const (
 
 // Waiting is one thing that a run waits for.
 type Waiting struct {
-	Kind      string     `json:"kind"` // signal, hook or timer
+	Kind      string     `json:"kind"` // signal, hook, timer, step, child or call
 	ID        string     `json:"id"`
-	Name      string     `json:"name,omitempty"` // the signal of a wait, the declared name of a hook
+	Name      string     `json:"name,omitempty"` // the signal of a wait or a call, the declared name of a hook or a step, the workflow of a child
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 

@@ -8,12 +8,13 @@ import (
 )
 
 // Workflow is the function of a workflow's author. Each call says what the run waits for now: the whole of it, as a
-// Decision. It is called again whenever something settles: a wait, a hook, a timer; also when a message was accepted
+// Decision. It is called again whenever something settles: a wait, a hook, a timer, a step, a child, a call; also when a message was accepted
 // that no wait took.
 //
 // It must be a pure function of what the Context shows: no clock, randomness, I/O or package state, and no goroutine
 // that uses the Context. A call that runs longer than Config.CallBudget is abandoned and blocks the run, and so does a
-// panic, a returned error, and a decision that contradicts the history. A blocked run goes on accepting messages, is
+// panic, a returned error, and a decision that contradicts the history; but an error that is, or wraps, a *StepFailure, a
+// *ChildFailure or a *CallFailure ends the run as failed. A blocked run goes on accepting messages, is
 // tried again with a growing back-off, and continues after a fixed deploy or Retry.
 //
 // No library can keep a process alive through a panic in a goroutine that the function starts itself, nor through what

@@ -22,12 +22,14 @@ SELECT set_config('lock_timeout', @lock_timeout::text, true),
 -- The rows are written as they stand after their run.started: event 1 exists and a turn is due. Waits for a transaction
 -- that is inserting the same key; a key that exists is left out of the answer.
 WITH c AS MATERIALIZED (SELECT clock_timestamp() AS at), inserted AS (
-    INSERT INTO runs (namespace, run_id, workflow, version, spec_digest, input_digest, labels, next_seq, wake_at, started_at, updated_at)
-    SELECT k.namespace, k.run_id, k.workflow, k.version, k.spec_digest, k.input_digest, k.labels, 2, c.at, c.at, c.at
+    INSERT INTO runs (namespace, run_id, workflow, version, spec_digest, input_digest, labels, parent, next_seq, wake_at,
+        started_at, updated_at)
+    SELECT k.namespace, k.run_id, k.workflow, k.version, k.spec_digest, k.input_digest, k.labels,
+        nullif(k.parent, 'null'::jsonb), 2, c.at, c.at, c.at
     FROM ROWS FROM (
         unnest(@namespaces::text[]), unnest(@run_ids::text[]), unnest(@workflows::text[]), unnest(@versions::text[]),
-        unnest(@spec_digests::bytea[]), unnest(@input_digests::bytea[]), unnest(@labels::jsonb[])
-    ) WITH ORDINALITY AS k (namespace, run_id, workflow, version, spec_digest, input_digest, labels, ord)
+        unnest(@spec_digests::bytea[]), unnest(@input_digests::bytea[]), unnest(@labels::jsonb[]), unnest(@parents::jsonb[])
+    ) WITH ORDINALITY AS k (namespace, run_id, workflow, version, spec_digest, input_digest, labels, parent, ord)
     CROSS JOIN c
     ORDER BY k.ord
     ON CONFLICT (namespace, run_id) DO NOTHING

@@ -31,6 +31,15 @@ type WaitID string
 // TimerID names a timer within one generation of a run.
 type TimerID string
 
+// StepID names a step within one generation of a run.
+type StepID string
+
+// ChildID names a child within one generation of its parent; the child is a run with a run ID of its own.
+type ChildID string
+
+// CallID names a message to another run within one generation of the run that sends it.
+type CallID string
+
 // Validate returns an *InvalidError for field "namespace" when the value breaks CheckName.
 func (n Namespace) Validate() error { return CheckName("namespace", string(n)) }
 
@@ -48,6 +57,15 @@ func (id WaitID) Validate() error { return CheckName("wait_id", string(id)) }
 
 // Validate returns an *InvalidError for field "timer_id" when the value breaks CheckName.
 func (id TimerID) Validate() error { return CheckName("timer_id", string(id)) }
+
+// Validate returns an *InvalidError for field "step_id" when the value breaks CheckName.
+func (id StepID) Validate() error { return CheckName("step_id", string(id)) }
+
+// Validate returns an *InvalidError for field "child_id" when the value breaks CheckName.
+func (id ChildID) Validate() error { return CheckName("child_id", string(id)) }
+
+// Validate returns an *InvalidError for field "call_id" when the value breaks CheckName.
+func (id CallID) Validate() error { return CheckName("call_id", string(id)) }
 
 // CheckName applies the one rule for identifiers and names: 1 to 255 bytes of printable UTF-8, with no space at either
 // end, and no hook token in it. Names are compared byte for byte; two Unicode spellings of one text are two names. The

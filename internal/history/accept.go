@@ -16,14 +16,23 @@ type Records struct {
 	Signals map[spec.SignalID]Signal
 	Hooks   map[spec.HookID]Hook // those asked about; every active one when a CancelRun is among the messages
 
+	Tasks map[TaskKey]Task // the open ones asked about; all of them when a CancelRun is among the messages
+
 	Events       []Event              // appended, with their seqs
 	NewSignals   []spec.SignalID      // to insert
 	ChangedHooks map[spec.HookID]bool // to update
+	NewTasks     []Task               // to insert
+	ChangedTasks map[TaskKey]bool     // to update
+	ClosedTasks  []TaskKey            // to delete
+	Letters      []DeadLetter         // to insert
+	Decided      []LetterDecision     // about letters that are there
 	woken        bool                 // wake_at changed without an event
 }
 
 // Changed says that something must be written.
-func (r *Records) Changed() bool { return len(r.Events) > 0 || r.woken }
+func (r *Records) Changed() bool {
+	return len(r.Events) > 0 || r.woken || len(r.ClosedTasks) > 0 || len(r.ChangedTasks) > 0
+}
 
 // Accept judges one message. It returns a receipt for what was accepted now or before, or the refusal; a refusal changes
 // nothing. Known identity is checked before anything else about the run.
@@ -44,6 +53,14 @@ func (r *Records) Accept(m Message, auth Authority, lim Limits, now time.Time) (
 		return r.cancel(m, auth, now)
 	case *RetryRun:
 		return r.retry(now)
+	case *SettleTask:
+		return r.settleTask(m, now)
+	case *HoldTask:
+		return r.holdTask(m, now)
+	case *ReplayTask:
+		return r.replayTask(m, now)
+	case *DiscardTask:
+		return r.discardTask(m, now)
 	}
 	panic("history: unknown message type")
 }
@@ -58,7 +75,7 @@ func (r *Records) start(m *StartRun, now time.Time) (Receipt, error) {
 	r.Fresh = false
 	seq := r.append(now, &RunStarted{
 		Workflow: m.Workflow, Version: m.Version, SpecDigest: m.SpecDigest, Labels: m.Labels, Actor: m.Actor,
-		Digest: m.Input.Digest(), Input: m.Input,
+		Parent: m.Parent, Digest: m.Input.Digest(), Input: m.Input,
 	})
 	r.wake(now)
 	return Receipt{Verdict: Accepted, Run: m.Run, Sequence: seq, ReceivedAt: now}, nil
@@ -74,6 +91,9 @@ func (r *Records) startDiffers(m *StartRun) []string {
 	}
 	if m.Input.Digest() != r.Run.InputDigest {
 		differs = append(differs, "input")
+	}
+	if !m.Parent.equal(r.Run.Parent) {
+		differs = append(differs, "parent")
 	}
 	return differs
 }

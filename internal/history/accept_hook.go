@@ -91,6 +91,8 @@ func (r *Records) resolve(h Hook, now time.Time, data Data) Receipt {
 
 func (r *Records) cancel(m *CancelRun, auth Authority, now time.Time) (Receipt, error) {
 	switch {
+	case m.ChildOf != nil && !r.Run.Parent.same(m.ChildOf):
+		return Receipt{}, ErrRunNotFound
 	case r.Run.Status == Cancelled:
 		return r.wish(Duplicate), nil
 	case r.Run.Status.Ended():
@@ -132,6 +134,7 @@ func (r *Records) cancelNow(m *CancelRun, now time.Time) Receipt {
 		h.State = StateCancelled
 		r.resolve(h, now, &HookClosed{HookID: id, Cause: StateCancelled})
 	}
+	r.closeTasks(now)
 	r.append(now, &RunCancelled{Reason: m.Reason})
 	r.Run.end(Cancelled, now)
 	return Receipt{Verdict: Accepted, Run: m.Run, Sequence: seq, ReceivedAt: now}

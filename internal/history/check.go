@@ -28,7 +28,7 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 		if in[c.id()] == nil {
 			opened += t.opens(c)
 		}
-		if prior, twice := in[c.id()].(*CreateHook); !twice || prior == nil {
+		if in[c.id()] == nil || !keeps(in[c.id()]) {
 			in[c.id()] = c
 		}
 	}
@@ -38,7 +38,17 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 	if more := t.moreHooks(d); more > 0 && int(t.state.bound)+more > t.lim.OpenHooks {
 		return BlockDecision, t.tooManyHooks(more)
 	}
+	if words := t.checkTasks(d); words != "" {
+		return BlockDecision, words
+	}
 	return "", ""
+}
+
+// keeps says that a command is the one to compare later ones of its ID with: it opens a resource.
+func keeps(c Command) bool {
+	_, hook := c.(*CreateHook)
+	_, task := askedBy(c)
+	return hook || task
 }
 
 func (t *Turn) checkEnding(c Command, last bool) (BlockCause, string) {
@@ -75,7 +85,7 @@ func (t *Turn) checkCommand(c, prior Command) (BlockCause, string) {
 			return BlockDecision, fmt.Sprintf("the decision waits for hook %q, which was never created", id)
 		}
 	}
-	return "", ""
+	return t.checkTask(c, prior)
 }
 
 func (t *Turn) checkWait(c *OpenWait, prior Command) (BlockCause, string) {

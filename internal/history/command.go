@@ -5,7 +5,8 @@ import (
 	"github.com/flowgate-go/flowgate/spec"
 )
 
-// Message is what a caller asks of a run: one of StartRun, SendSignal, ResumeHook, DisposeHook, CancelRun, RetryRun.
+// Message is what a caller asks of a run: one of StartRun, SendSignal, ResumeHook, DisposeHook,
+// CancelRun, RetryRun, and of tasks SettleTask, HoldTask, ReplayTask, DiscardTask.
 type Message interface {
 	Target() RunKey
 }
@@ -19,6 +20,7 @@ type StartRun struct {
 	SpecDigest   canon.Digest
 	Input        canon.Payload
 	Labels       spec.Labels
+	Parent       *Parent // the run that asks for it; nil for a caller
 	Actor        string
 }
 
@@ -62,6 +64,8 @@ type CancelRun struct {
 	Terminate bool
 	Reason    string
 	Actor     string
+	// ChildOf, where it is set, leaves every run alone that is not the child of this parent.
+	ChildOf *Parent
 }
 
 // RetryRun makes a blocked run due now.

@@ -88,6 +88,14 @@ func (t *Turn) open(c Command, ending bool) {
 		t.createHook(c)
 	case *WithdrawHook:
 		t.withdrawHook(c.ID)
+	case *ScheduleStep:
+		t.scheduleStep(c)
+	case *WithdrawStep:
+		t.withdrawStep(c.ID)
+	case *StartChild:
+		t.startChild(c)
+	case *CallSignal, *CallCancel:
+		t.sendCall(c)
 	}
 }
 

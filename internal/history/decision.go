@@ -27,6 +27,9 @@ const (
 	KindWait   Kind = "wait"
 	KindTimer  Kind = "timer"
 	KindHook   Kind = "hook"
+	KindStep   Kind = "step"
+	KindChild  Kind = "child"
+	KindCall   Kind = "call"
 	KindEnding Kind = "ending"
 )
 

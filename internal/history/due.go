@@ -24,7 +24,9 @@ func (d due) data() Data {
 		return &TimerFired{TimerID: spec.TimerID(d.id)}
 	case KindHook:
 		return &HookExpired{HookID: spec.HookID(d.id)}
-	case KindEnding:
+	case KindStep:
+		return &StepTimedOut{StepID: spec.StepID(d.id)}
+	case KindChild, KindCall, KindEnding:
 	}
 	panic("history: nothing of this kind ends by time")
 }
@@ -75,7 +77,7 @@ func (d due) before(other due) bool {
 // nextDue is the earliest deadline of anything open; nil when nothing has one.
 func (s *State) nextDue() *time.Time { return s.dueAfter(time.Time{}) }
 
-// EndsBy says that something open ends by time at t or before: a wait, a timer or a hook.
+// EndsBy says that something open ends by time at t or before: a wait, a timer, a hook or a step.
 func (s *State) EndsBy(t time.Time) bool {
 	next := s.nextDue()
 	return next != nil && !next.After(t)
@@ -110,6 +112,11 @@ func (s *State) eachDeadline(visit func(deadline time.Time, d due)) {
 	for id, h := range s.active {
 		if h.record.ExpiresAt != nil {
 			visit(*h.record.ExpiresAt, due{later(*h.record.ExpiresAt, h.openedAt), h.seq, KindHook, string(id)})
+		}
+	}
+	for _, t := range s.working {
+		if t.closeAt != nil {
+			visit(*t.closeAt, due{later(*t.closeAt, t.openedAt), t.seq, t.kind, t.id})
 		}
 	}
 }

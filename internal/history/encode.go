@@ -76,6 +76,19 @@ var kinds = map[Type]func() Data{
 	TypeTimerStarted:       func() Data { return &TimerStarted{} },
 	TypeTimerFired:         func() Data { return &TimerFired{} },
 	TypeTimerCancelled:     func() Data { return &TimerCancelled{} },
+	TypeStepScheduled:      func() Data { return &StepScheduled{} },
+	TypeStepCompleted:      func() Data { return &StepCompleted{} },
+	TypeStepFailed:         func() Data { return &StepFailed{} },
+	TypeStepTimedOut:       func() Data { return &StepTimedOut{} },
+	TypeStepCancelled:      func() Data { return &StepCancelled{} },
+	TypeChildRequested:     func() Data { return &ChildRequested{} },
+	TypeChildCompleted:     func() Data { return &ChildCompleted{} },
+	TypeChildFailed:        func() Data { return &ChildFailed{} },
+	TypeChildReleased:      func() Data { return &ChildReleased{} },
+	TypeSignalRequested:    func() Data { return &SignalRequested{} },
+	TypeCancelRequested:    func() Data { return &CancelRequested{} },
+	TypeCallDelivered:      func() Data { return &CallDelivered{} },
+	TypeCallFailed:         func() Data { return &CallFailed{} },
 	TypeFactsTaken:         func() Data { return &FactsTaken{} },
 }
 
@@ -212,6 +225,16 @@ func payloadDigest(data Data) canon.Digest {
 	case *SignalReceived:
 		return d.Digest
 	case *HookResumed:
+		return d.Digest
+	case *StepScheduled:
+		return d.Digest
+	case *StepCompleted:
+		return d.Digest
+	case *ChildRequested:
+		return d.Digest
+	case *ChildCompleted:
+		return d.Digest
+	case *SignalRequested:
 		return d.Digest
 	}
 	panic("history: carrier without a digest")

@@ -49,6 +49,21 @@ func oneOfEach() []Event {
 		&HookDisposed{HookID: "h", ByCode: true, Source: "http", Actor: "bob"}, &HookExpired{HookID: "h", ByCode: true},
 		&HookClosed{HookID: "h", Cause: StateRunEnded},
 		&TimerStarted{TimerID: "t", Due: at, OpenedAt: &epoch, Again: true}, &TimerFired{TimerID: "t"}, &TimerCancelled{TimerID: "t"},
+		&StepScheduled{
+			StepID: "s", Name: "n", Retry: spec.ExponentialRetry(5, time.Second, time.Minute).WithNonRetryable("no").WithHold(),
+			StartToClose: Span(time.Minute), Heartbeat: Span(time.Second), CloseAt: &at, OpenedAt: &epoch, Digest: in.Digest(), Input: in,
+		},
+		&StepCompleted{StepID: "s", Attempt: 2, Digest: in.Digest(), Output: in},
+		&StepFailed{StepID: "s", Attempt: 5, Reason: FailedExhausted, Code: "c", Message: "m"},
+		&StepTimedOut{StepID: "s"}, &StepCancelled{StepID: "s", Cause: StateDisposed},
+		&ChildRequested{
+			ChildID: "c", Workflow: "w", Version: "1", RunID: "r", OnParentEnd: ChildTerminate, Digest: in.Digest(), Input: in,
+		},
+		&ChildCompleted{ChildID: "c", Digest: in.Digest(), Output: in},
+		&ChildFailed{ChildID: "c", Reason: FailedChild, Message: "m"}, &ChildReleased{ChildID: "c", Cause: StateRunEnded},
+		&SignalRequested{CallID: "x", Target: "r", SignalID: "s", Name: "n", Digest: in.Digest(), Payload: in},
+		&CancelRequested{CallID: "x", Target: "r", Reason: "why"},
+		&CallDelivered{CallID: "x"}, &CallFailed{CallID: "x", Reason: FailedTargetEnded},
 		&FactsTaken{},
 	}
 	events := make([]Event, len(datas))
@@ -81,6 +96,26 @@ func TestEncode_covers_every_kind_and_reads_back(t *testing.T) {
 		if !seen[kind] {
 			t.Errorf("no example of %s", kind)
 		}
+	}
+}
+
+// The start of a child says whose child it is, in the store and to who reads the history.
+func TestEncode_keeps_the_parent(t *testing.T) {
+	t.Parallel()
+	in := payload(1)
+	started := &RunStarted{Workflow: "w", Version: "1", Parent: &Parent{"p", 2, "c", 1}, Digest: in.Digest(), Input: in}
+	e := Event{Generation: 1, Seq: 1, At: epoch, Data: started}
+	enc, err := Encode(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := Decode(1, 1, epoch, enc)
+	if err != nil || !reflect.DeepEqual(e, back) {
+		t.Errorf("reads back as %+v, %v", back.Data, err)
+	}
+	shown, err := Public(e)
+	if err != nil || !strings.Contains(string(shown), `"parent":{"run_id":"p","generation":2,"child_id":"c","depth":1}`) {
+		t.Errorf("shown as %s, %v", shown, err)
 	}
 }
 

@@ -10,16 +10,25 @@ func (t *Turn) end(c Command) {
 	t.ended = true
 	switch c := c.(type) {
 	case *Complete:
-		t.closeHooks(StateRunEnded)
+		t.closeAll(StateRunEnded)
 		t.emit(&RunCompleted{Digest: c.Output.Digest(), Output: c.Output})
 	case *Fail:
-		t.closeHooks(StateRunEnded)
+		t.closeAll(StateRunEnded)
 		t.emit(&RunFailed{Message: printable(c.Message)})
 	case *AcceptCancel:
-		t.closeHooks(StateCancelled)
+		t.closeAll(StateCancelled)
 		t.emit(&RunCancelled{})
 	case *ContinueAsNew:
 		t.continueAsNew(c)
+	}
+}
+
+// closeAll ends what is open when the run ends, and has its parent told.
+func (t *Turn) closeAll(cause HookState) {
+	t.closeHooks(cause)
+	t.closeTasks(cause)
+	if parent := t.run.Parent; parent != nil {
+		t.newTasks = append(t.newTasks, parent.report(t.state.generation))
 	}
 }
 

@@ -26,11 +26,27 @@ func comparable(c Command) any {
 		kind   string
 		digest canon.Digest
 	}
+	type asking struct {
+		command any
+		digest  canon.Digest
+	}
 	switch c := c.(type) {
 	case *CreateHook:
 		alike := *c
 		alike.Grant = TokenGrant{}
 		return alike
+	case *ScheduleStep:
+		alike := *c
+		alike.Input = canon.Payload{}
+		return asking{alike, c.Input.Digest()}
+	case *StartChild:
+		alike := *c
+		alike.Input = canon.Payload{}
+		return asking{alike, c.Input.Digest()}
+	case *CallSignal:
+		alike := *c
+		alike.Payload = canon.Payload{}
+		return asking{alike, c.Payload.Digest()}
 	case *Complete:
 		return ending{"complete", c.Output.Digest()}
 	case *ContinueAsNew:

@@ -20,6 +20,11 @@ var (
 	ErrSignalUndeclared = errors.New("signal not declared by the run's workflow spec")
 	// ErrDisposeForbidden: the hook's spec does not let its token withdraw it.
 	ErrDisposeForbidden = errors.New("hook may not be disposed of by its token")
+	// ErrTaskClosed: the step, child or call is settled, was withdrawn, is past its deadline, or never was; of a replay or
+	// a discard, it is not held.
+	ErrTaskClosed = errors.New("step, child or call is not open")
+	// ErrStaleAttempt: another attempt of the step began since.
+	ErrStaleAttempt = errors.New("another attempt of the step began since")
 	// ErrBacklogFull: the run holds as many unread signals or events as it may; retry once it has read some.
 	ErrBacklogFull = errors.New("signal backlog of the run is full")
 )

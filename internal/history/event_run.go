@@ -14,6 +14,7 @@ type RunStarted struct {
 	SpecDigest canon.Digest  `json:"spec_digest"`
 	Labels     spec.Labels   `json:"labels,omitempty"`
 	Actor      string        `json:"actor,omitempty"`
+	Parent     *Parent       `json:"parent,omitempty"`
 	Digest     canon.Digest  `json:"digest"`
 	Input      canon.Payload `json:"-"`
 }

@@ -16,6 +16,8 @@ type Outcome struct {
 	Consumed    []Consumed // signals that a wait consumed
 	NewHooks    []Hook     // to insert, in the order opened; one that closed in the same turn has its last state
 	ClosedHooks []Hook     // to update
+	NewTasks    []Task     // to insert
+	ClosedTasks []TaskKey  // to delete
 	// HostDigests are the digests under every loaded key of the tokens that the host supplied for new hooks. A token that
 	// stands under any of them is taken.
 	HostDigests map[spec.HookID][]TokenDigest
@@ -34,6 +36,8 @@ func (o Outcome) OpensDeadline() bool {
 			return true
 		case *HookCreated:
 			return d.ExpiresAt != nil
+		case *StepScheduled:
+			return d.CloseAt != nil
 		}
 		return false
 	})
@@ -77,7 +81,7 @@ func (t *Turn) Finish() Outcome {
 	hooks := t.hookRecords()
 	return Outcome{
 		Run: t.record(), Events: t.events, Consumed: t.consumed, NewHooks: hooks.created, ClosedHooks: hooks.closed,
-		HostDigests: t.hostDigests, Ended: t.state.status.Ended(),
+		NewTasks: t.newTasks, ClosedTasks: t.closedTasks, HostDigests: t.hostDigests, Ended: t.state.status.Ended(),
 	}
 }
 
@@ -151,6 +155,9 @@ func (s *State) isOpen(id string) bool {
 	if h, ok := s.hooks[spec.HookID(id)]; ok {
 		return h.rejected == nil && h.record.State == StateActive
 	}
+	if task, ok := s.tasks.get(id); ok {
+		return task.state == TaskOpen
+	}
 	return false
 }
 
@@ -173,10 +180,13 @@ func (s *State) describe(id string) string {
 	if _, ok := s.timers[id]; ok {
 		return fmt.Sprintf("timer %q fired; branch on TimerFired", id)
 	}
+	if task, ok := s.tasks.get(id); ok {
+		return task.describe()
+	}
 	h, ok := s.hooks[spec.HookID(id)]
 	switch {
 	case !ok:
-		return fmt.Sprintf("hook %q was never created", id)
+		return fmt.Sprintf("%q was never opened", id)
 	case h.rejected != nil:
 		return fmt.Sprintf("hook %q was rejected (%s); branch on HookRejected", id, h.rejected.Reason)
 	}

@@ -116,6 +116,13 @@ func (s *State) apply(e Event) string {
 		return s.applyTimer(e)
 	case *HookCreated, *HookRejected, *HookResumed, *HookDisposed, *HookExpired, *HookClosed:
 		return s.applyHook(e)
+	case *StepScheduled, *ChildRequested, *SignalRequested, *CancelRequested:
+		s.opened = true
+		return s.openTask(e)
+	case *StepCompleted, *StepFailed, *ChildCompleted, *ChildFailed, *CallDelivered, *CallFailed:
+		return s.settleTask(e)
+	case *StepTimedOut, *StepCancelled, *ChildReleased:
+		return s.closeTask(e)
 	case *FactsTaken:
 		s.opened = true
 	default:

@@ -1,5 +1,7 @@
 package history
 
+import "iter"
+
 // fewThings is how many things a list holds at most. So many are found sooner by a look at each than by a map, and take a
 // fraction of a map's memory; nearly every run has fewer.
 const fewThings = 8
@@ -41,4 +43,20 @@ func (x *index[T]) add(thing T) {
 		x.few = nil
 	}
 	x.many[thing.label()] = thing
+}
+
+// all lists the things, in any order.
+func (x *index[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, t := range x.few {
+			if !yield(t) {
+				return
+			}
+		}
+		for _, t := range x.many {
+			if !yield(t) {
+				return
+			}
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 //
 //	p := NewProjection(key)
 //	for each event, in order of seq { p.Apply(event) }
-//	p.CompareRun(…); for each row { p.CompareSignal(…) or p.CompareHook(…) }
+//	p.CompareRun(…); for each row { p.CompareSignal(…), p.CompareHook(…) or p.CompareTask(…) }
 //	differences, count := p.Finish()
 //
 // It keeps records, not payloads, so its size is that of the run's rows. It belongs to one goroutine and is used once.
@@ -25,6 +25,8 @@ type Projection struct {
 	run     Run
 	signals map[spec.SignalID]Signal
 	hooks   map[spec.HookID]Hook
+	tasks   map[TaskKey]Task // the open ones
+	loose   map[TaskKey]bool // rows that may be there or not: what is done about them is in no event
 
 	broken bool // an event may not be where it is: what the events say of the rows is not known
 	found  []Difference
@@ -36,6 +38,7 @@ func NewProjection(key RunKey) *Projection {
 	p := &Projection{
 		key: key, state: newState(key), run: Run{Key: key, Status: Running},
 		signals: map[spec.SignalID]Signal{}, hooks: map[spec.HookID]Hook{},
+		tasks: map[TaskKey]Task{}, loose: map[TaskKey]bool{},
 	}
 	p.state.generation, p.state.nextSeq = 1, 1
 	return p
@@ -59,6 +62,7 @@ func (p *Projection) Apply(e Event) {
 	p.readRun(e, digest)
 	p.readSignal(e, digest)
 	p.readHook(e, digest)
+	p.readTask(e)
 }
 
 // Undecodable notes that the event of this seq cannot be read, which ends the history as an event does that may not
@@ -110,6 +114,14 @@ func withoutPayload(e Event) Event {
 	case *HookResumed:
 		bare := *d
 		bare.Payload = canon.Payload{}
+		e.Data = &bare
+	case *StepCompleted:
+		bare := *d
+		bare.Output = canon.Payload{}
+		e.Data = &bare
+	case *ChildCompleted:
+		bare := *d
+		bare.Output = canon.Payload{}
 		e.Data = &bare
 	}
 	return e

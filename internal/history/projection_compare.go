@@ -45,6 +45,7 @@ func (p *Projection) CompareRun(row Run, now time.Time, rest time.Duration) {
 	c.time("started_at", &want.StartedAt, &row.StartedAt)
 	c.time("updated_at", &want.UpdatedAt, &row.UpdatedAt)
 	c.time("closed_at", want.ClosedAt, row.ClosedAt)
+	c.hidden("parent", want.Parent.equal(row.Parent))
 	p.compareWake(c, row.WakeAt, later(now, want.UpdatedAt), rest)
 }
 
@@ -92,6 +93,9 @@ func (p *Projection) nextDeadline() *time.Time {
 	}
 	for _, h := range p.state.active {
 		look(h.record.ExpiresAt)
+	}
+	for _, t := range p.state.working {
+		look(t.closeAt)
 	}
 	return next
 }
@@ -190,7 +194,7 @@ func (p *Projection) Unreadable(row RowKind, id, text string) {
 		delete(p.signals, spec.SignalID(id))
 	case RowHook:
 		delete(p.hooks, spec.HookID(id))
-	case RowRun, RowEvent, RowDue: // nothing says that it is missing
+	case RowRun, RowEvent, RowDue, RowTask: // nothing says that it is missing
 	}
 }
 
@@ -207,5 +211,6 @@ func (p *Projection) Finish() ([]Difference, int) {
 	for _, id := range slices.Sorted(maps.Keys(p.hooks)) {
 		comparison{p, RowHook, string(id)}.says("", "the row is missing")
 	}
+	p.missTasks()
 	return p.found, p.count
 }

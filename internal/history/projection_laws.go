@@ -1,6 +1,10 @@
 package history
 
-import "github.com/flowgate-go/flowgate/spec"
+import (
+	"slices"
+
+	"github.com/flowgate-go/flowgate/spec"
+)
 
 // breach names the law that an event breaks against those before it, or "", as far as the fold of one generation does
 // not see it: what holds over all generations, and what a fold takes on trust because a turn judged it.
@@ -40,8 +44,15 @@ func (p *Projection) breachOfEnd(decided bool) string {
 		return "a hook is left open"
 	case decided && p.claims():
 		return "a wait or a timer is left open"
+	case p.unfinished():
+		return "a step or a child is left open"
 	}
 	return ""
+}
+
+// unfinished says that something is open that an ending, or a new generation, does not leave open. Calls go on.
+func (p *Projection) unfinished() bool {
+	return slices.ContainsFunc(p.state.working, func(t *task) bool { return t.kind != KindCall })
 }
 
 func (p *Projection) claims() bool { return len(p.state.queue)+len(p.state.ticking) > 0 }
@@ -76,6 +87,8 @@ func (p *Projection) breachOfContinuation(e Event, d *RunContinued) string {
 		return "the run was started at another time than it says"
 	case p.claims():
 		return "a wait or a timer is left open"
+	case p.unfinished():
+		return "a step or a child is left open"
 	}
 	return p.breachOfCarrying(d.Hooks)
 }

@@ -12,7 +12,7 @@ func (p *Projection) readRun(e Event, digest canon.Digest) {
 	switch d := e.Data.(type) {
 	case *RunStarted:
 		r.Workflow, r.Version, r.SpecDigest, r.Labels = d.Workflow, d.Version, d.SpecDigest, d.Labels
-		r.InputDigest, r.FirstSeq, r.StartedAt = digest, e.Seq, at
+		r.InputDigest, r.FirstSeq, r.StartedAt, r.Parent = digest, e.Seq, at, d.Parent
 	case *RunContinued:
 		r.Workflow, r.Version, r.SpecDigest, r.FirstSeq = d.Workflow, d.Version, d.SpecDigest, e.Seq
 	case *RunCompleted:
@@ -35,6 +35,9 @@ func (p *Projection) readRun(e Event, digest canon.Digest) {
 func (p *Projection) readEnd(e Event, status Status) {
 	at := e.At
 	p.run.Status, p.run.ClosedAt, p.run.BlockCause = status, &at, ""
+	if parent := p.run.Parent; parent != nil {
+		p.loose[parent.report(e.Generation).TaskKey] = true
+	}
 }
 
 func (p *Projection) readSignal(e Event, digest canon.Digest) {

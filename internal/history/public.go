@@ -12,6 +12,12 @@ var payloadField = map[Type]string{
 	TypeRunCompleted:   "output",
 	TypeSignalReceived: "payload",
 	TypeHookResumed:    "payload",
+
+	TypeStepScheduled:   "input",
+	TypeStepCompleted:   "output",
+	TypeChildRequested:  "input",
+	TypeChildCompleted:  "output",
+	TypeSignalRequested: "payload",
 }
 
 // Public gives an event's data as callers may see it: payloads are part of it, digests are not, and of a hook's token

@@ -43,6 +43,7 @@ type Run struct {
 	SpecDigest        canon.Digest
 	InputDigest       canon.Digest // of the start, not of a later generation
 	Labels            spec.Labels
+	Parent            *Parent // that asked for the run; nil when nobody did
 	Status            Status
 	Generation        int
 	FirstSeq          int64      // seq of the generation's first event

@@ -36,10 +36,13 @@ type State struct {
 	queue   []*wait               // open waits, oldest opening first
 	ticking []*timer              // open timers, oldest opening first
 	active  map[spec.HookID]*hook // open hooks
+	tasks   index[*task]
+	working []*task // open tasks, oldest opening first
 	unread  inbox
 	pending []fact // accepted and not yet taken, in order of acceptance
 	takenTo int64  // messages up to this seq are taken
 	bound   int32  // hooks that would go over into the next generation; the limit of hooks is on these
+	engaged int32  // tasks that are open as far as workflow code was shown; the limit of tasks is on these
 	settled int32  // how many IDs settled
 }
 
@@ -84,8 +87,8 @@ type hook struct {
 type fact struct {
 	seq  int64
 	at   time.Time
-	name string      // of a signal
-	hook spec.HookID // of an answer or a withdrawal
+	name string      // of a signal; the ID of a task
+	hook spec.HookID // of an answer or a withdrawal of a hook
 	kind factKind
 }
 
@@ -95,6 +98,7 @@ const (
 	factSignal factKind = iota + 1
 	factHook
 	factCancel
+	factTask
 )
 
 // WaitStatus is where a wait or a timer stands.
@@ -116,6 +120,7 @@ func newState(key RunKey) *State {
 // reset forgets what belongs to one generation only.
 func (s *State) reset() {
 	s.waits, s.timers, s.hooks, s.active = index[*wait]{}, nil, nil, nil
+	s.tasks, s.working, s.engaged = index[*task]{}, nil, 0
 	s.queue, s.ticking, s.bound, s.settled = nil, nil, 0, 0
 	s.pending = nil
 	s.opened = false
@@ -131,6 +136,9 @@ func (s *State) kindOf(id string) (Kind, bool) {
 	}
 	if _, ok := s.hooks[spec.HookID(id)]; ok {
 		return KindHook, true
+	}
+	if t, ok := s.tasks.get(id); ok {
+		return t.kind, true
 	}
 	return "", false
 }
@@ -166,6 +174,9 @@ func (s *State) take(seq int64) bool {
 		s.show(h, h.record.State)
 	case factCancel:
 		s.cancelShown = true
+	case factTask:
+		t, _ := s.tasks.get(f.name)
+		s.showTask(t)
 	case factSignal: // it stays in the buffer until a wait takes it
 	}
 	return true

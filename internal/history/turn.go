@@ -26,6 +26,8 @@ type Turn struct {
 	consumed    []Consumed
 	created     []spec.HookID                 // hooks opened in this turn
 	closed      []spec.HookID                 // hooks closed in this turn that were open before it
+	newTasks    []Task                        // opened in this turn and open still, or to be done after the run's end
+	closedTasks []TaskKey                     // closed in this turn, and open before it
 	tokens      map[TokenDigest]bool          // of the hooks of the generation; nil until a host-supplied token is claimed
 	hostDigests map[spec.HookID][]TokenDigest // of the host-supplied tokens claimed in this turn
 	named       []string                      // IDs of the last decision
@@ -132,8 +134,11 @@ func (t *Turn) settleNext() bool {
 	if !isDue {
 		return false
 	}
-	if item.kind == KindHook {
+	switch item.kind {
+	case KindHook:
 		t.markClosed(spec.HookID(item.id))
+	case KindStep:
+		t.closeRow(item.id)
 	}
 	t.emit(item.data())
 	return true

@@ -20,7 +20,7 @@ type HookView struct {
 type Open struct {
 	Kind     Kind
 	ID       string
-	Name     string // the signal of a wait, the name of a hook
+	Name     string // the signal of a wait or a call, the name of a hook or a step, the workflow of a child
 	Deadline *time.Time
 }
 
@@ -141,6 +141,9 @@ func (s *State) settledAt(id string) int32 {
 	if h, ok := s.hooks[spec.HookID(id)]; ok {
 		return h.settled
 	}
+	if t, ok := s.tasks.get(id); ok {
+		return t.settled
+	}
 	return 0
 }
 
@@ -155,7 +158,7 @@ func (s *State) Peek(name string) []*SignalReceived {
 	return shown
 }
 
-// Waiting lists what is open: waits and timers in the order of their opening, then hooks in the order of theirs.
+// Waiting lists what is open, in the order of opening.
 func (s *State) Waiting() []Open {
 	type dated struct {
 		seq  int64
@@ -171,6 +174,9 @@ func (s *State) Waiting() []Open {
 	}
 	for _, h := range s.active {
 		all = append(all, dated{h.seq, Open{Kind: KindHook, ID: string(h.record.ID), Name: h.record.Name, Deadline: h.record.ExpiresAt}})
+	}
+	for _, t := range s.working {
+		all = append(all, dated{t.seq, Open{Kind: t.kind, ID: t.id, Name: t.name, Deadline: t.closeAt}})
 	}
 	slices.SortFunc(all, func(a, b dated) int {
 		if c := cmp.Compare(a.seq, b.seq); c != 0 {

@@ -12,6 +12,9 @@ func writePlain(e Event) (data []byte, ok bool) {
 	w.envelope(e.Taken, e.Read)
 	switch d := e.Data.(type) {
 	case *RunStarted:
+		if d.Parent != nil {
+			return nil, false
+		}
 		w.runStarted(d)
 	case *RunCompleted:
 		w.digest("digest", d.Digest)

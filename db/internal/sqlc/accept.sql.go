@@ -169,12 +169,14 @@ func (q *Queries) HostSettings(ctx context.Context, db DBTX) ([]HostSettingsRow,
 
 const InsertRuns = `-- name: InsertRuns :many
 WITH c AS MATERIALIZED (SELECT clock_timestamp() AS at), inserted AS (
-    INSERT INTO runs (namespace, run_id, workflow, version, spec_digest, input_digest, labels, next_seq, wake_at, started_at, updated_at)
-    SELECT k.namespace, k.run_id, k.workflow, k.version, k.spec_digest, k.input_digest, k.labels, 2, c.at, c.at, c.at
+    INSERT INTO runs (namespace, run_id, workflow, version, spec_digest, input_digest, labels, parent, next_seq, wake_at,
+        started_at, updated_at)
+    SELECT k.namespace, k.run_id, k.workflow, k.version, k.spec_digest, k.input_digest, k.labels,
+        nullif(k.parent, 'null'::jsonb), 2, c.at, c.at, c.at
     FROM ROWS FROM (
         unnest($1::text[]), unnest($2::text[]), unnest($3::text[]), unnest($4::text[]),
-        unnest($5::bytea[]), unnest($6::bytea[]), unnest($7::jsonb[])
-    ) WITH ORDINALITY AS k (namespace, run_id, workflow, version, spec_digest, input_digest, labels, ord)
+        unnest($5::bytea[]), unnest($6::bytea[]), unnest($7::jsonb[]), unnest($8::jsonb[])
+    ) WITH ORDINALITY AS k (namespace, run_id, workflow, version, spec_digest, input_digest, labels, parent, ord)
     CROSS JOIN c
     ORDER BY k.ord
     ON CONFLICT (namespace, run_id) DO NOTHING
@@ -194,6 +196,7 @@ type InsertRunsParams struct {
 	SpecDigests  [][]byte
 	InputDigests [][]byte
 	Labels       []json.RawMessage
+	Parents      []json.RawMessage
 }
 
 type InsertRunsRow struct {
@@ -214,6 +217,7 @@ func (q *Queries) InsertRuns(ctx context.Context, db DBTX, arg InsertRunsParams)
 		arg.SpecDigests,
 		arg.InputDigests,
 		arg.Labels,
+		arg.Parents,
 	)
 	if err != nil {
 		return nil, err
@@ -378,10 +382,10 @@ func (q *Queries) KnownSignals(ctx context.Context, db DBTX, arg KnownSignalsPar
 }
 
 const LockRuns = `-- name: LockRuns :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, r.parent
 FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS k (namespace, run_id)
 CROSS JOIN LATERAL (
-    SELECT r1.id, r1.namespace, r1.run_id, r1.workflow, r1.version, r1.spec_digest, r1.input_digest, r1.labels, r1.status, r1.generation, r1.first_seq, r1.next_seq, r1.backlog, r1.cancel_requested_at, r1.block_cause, r1.block_diagnosis, r1.block_attempts, r1.wake_at, r1.started_at, r1.updated_at, r1.closed_at, r1.cancel_seq FROM runs r1
+    SELECT r1.id, r1.namespace, r1.run_id, r1.workflow, r1.version, r1.spec_digest, r1.input_digest, r1.labels, r1.status, r1.generation, r1.first_seq, r1.next_seq, r1.backlog, r1.cancel_requested_at, r1.block_cause, r1.block_diagnosis, r1.block_attempts, r1.wake_at, r1.started_at, r1.updated_at, r1.closed_at, r1.cancel_seq, r1.parent FROM runs r1
     WHERE r1.namespace = k.namespace AND r1.run_id = k.run_id
     LIMIT 1 FOR UPDATE SKIP LOCKED
 ) AS r
@@ -425,6 +429,7 @@ func (q *Queries) LockRuns(ctx context.Context, db DBTX, arg LockRunsParams) ([]
 			&i.UpdatedAt,
 			&i.ClosedAt,
 			&i.CancelSeq,
+			&i.Parent,
 		); err != nil {
 			return nil, err
 		}
@@ -437,10 +442,10 @@ func (q *Queries) LockRuns(ctx context.Context, db DBTX, arg LockRunsParams) ([]
 }
 
 const LockRunsWaiting = `-- name: LockRunsWaiting :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, r.parent
 FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS k (namespace, run_id)
 CROSS JOIN LATERAL (
-    SELECT r1.id, r1.namespace, r1.run_id, r1.workflow, r1.version, r1.spec_digest, r1.input_digest, r1.labels, r1.status, r1.generation, r1.first_seq, r1.next_seq, r1.backlog, r1.cancel_requested_at, r1.block_cause, r1.block_diagnosis, r1.block_attempts, r1.wake_at, r1.started_at, r1.updated_at, r1.closed_at, r1.cancel_seq FROM runs r1
+    SELECT r1.id, r1.namespace, r1.run_id, r1.workflow, r1.version, r1.spec_digest, r1.input_digest, r1.labels, r1.status, r1.generation, r1.first_seq, r1.next_seq, r1.backlog, r1.cancel_requested_at, r1.block_cause, r1.block_diagnosis, r1.block_attempts, r1.wake_at, r1.started_at, r1.updated_at, r1.closed_at, r1.cancel_seq, r1.parent FROM runs r1
     WHERE r1.namespace = k.namespace AND r1.run_id = k.run_id
     LIMIT 1 FOR UPDATE
 ) AS r
@@ -484,6 +489,7 @@ func (q *Queries) LockRunsWaiting(ctx context.Context, db DBTX, arg LockRunsWait
 			&i.UpdatedAt,
 			&i.ClosedAt,
 			&i.CancelSeq,
+			&i.Parent,
 		); err != nil {
 			return nil, err
 		}

@@ -9,6 +9,23 @@ import (
 	"time"
 )
 
+type DeadLetter struct {
+	ID         int64
+	Run        int64
+	Namespace  string
+	Generation int32
+	StepID     string
+	Name       string
+	Reason     string
+	Code       string
+	Message    string
+	Attempt    int32
+	CreatedAt  time.Time
+	State      string
+	ResolvedAt *time.Time
+	Actor      string
+}
+
 type Event struct {
 	Run        int64
 	Seq        int64
@@ -64,6 +81,7 @@ type Run struct {
 	UpdatedAt         time.Time
 	ClosedAt          *time.Time
 	CancelSeq         *int64
+	Parent            json.RawMessage
 }
 
 type Signal struct {
@@ -77,4 +95,24 @@ type Signal struct {
 	Actor              string
 	ConsumedBy         *string
 	ConsumedGeneration *int32
+}
+
+type Task struct {
+	Run        int64
+	Generation int32
+	Kind       string
+	TaskID     string
+	Name       string
+	Seq        int64
+	Target     string
+	Policy     string
+	CloseAt    *time.Time
+	Attempt    int32
+	Failures   int32
+	Strikes    int32
+	RunAfter   time.Time
+	Worker     *string
+	Held       bool
+	Details    []byte
+	LastError  *string
 }

@@ -50,7 +50,7 @@ func (q *Queries) EndedRuns(ctx context.Context, db DBTX, arg EndedRunsParams) (
 }
 
 const ListLabelledRuns = `-- name: ListLabelledRuns :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, r.parent FROM runs AS r
 WHERE r.namespace = $1 AND r.id < $2::bigint AND r.id > 0
     AND ($3::text = '' OR r.workflow = $3::text)
     AND ($4::text = '' OR r.status = $4::text)
@@ -107,6 +107,7 @@ func (q *Queries) ListLabelledRuns(ctx context.Context, db DBTX, arg ListLabelle
 			&i.UpdatedAt,
 			&i.ClosedAt,
 			&i.CancelSeq,
+			&i.Parent,
 		); err != nil {
 			return nil, err
 		}
@@ -119,7 +120,7 @@ func (q *Queries) ListLabelledRuns(ctx context.Context, db DBTX, arg ListLabelle
 }
 
 const ListRuns = `-- name: ListRuns :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, r.parent FROM runs AS r
 WHERE r.namespace = $1 AND r.id < $2::bigint AND r.id > 0
     AND ($3::text = '' OR r.workflow = $3::text)
     AND ($4::text = '' OR r.status = $4::text)
@@ -173,6 +174,7 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 			&i.UpdatedAt,
 			&i.ClosedAt,
 			&i.CancelSeq,
+			&i.Parent,
 		); err != nil {
 			return nil, err
 		}
@@ -185,7 +187,7 @@ func (q *Queries) ListRuns(ctx context.Context, db DBTX, arg ListRunsParams) ([]
 }
 
 const ReadRun = `-- name: ReadRun :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r WHERE r.namespace = $1 AND r.run_id = $2
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, r.parent FROM runs AS r WHERE r.namespace = $1 AND r.run_id = $2
 `
 
 type ReadRunParams struct {
@@ -225,6 +227,7 @@ func (q *Queries) ReadRun(ctx context.Context, db DBTX, arg ReadRunParams) ([]Ru
 			&i.UpdatedAt,
 			&i.ClosedAt,
 			&i.CancelSeq,
+			&i.Parent,
 		); err != nil {
 			return nil, err
 		}
@@ -268,7 +271,7 @@ func (q *Queries) ReadSignal(ctx context.Context, db DBTX, arg ReadSignalParams)
 
 const ViewRun = `-- name: ViewRun :one
 
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, opening.payload AS input, ending.data AS ending, ending.payload AS output
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, r.parent, opening.payload AS input, ending.data AS ending, ending.payload AS output
 FROM runs AS r
 LEFT JOIN events AS opening ON opening.run = ANY (ARRAY[r.id]) AND opening.seq = r.first_seq
 LEFT JOIN events AS ending ON ending.run = ANY (ARRAY[r.id]) AND ending.seq = r.next_seq - 1 AND r.closed_at IS NOT NULL
@@ -314,6 +317,7 @@ func (q *Queries) ViewRun(ctx context.Context, db DBTX, arg ViewRunParams) (View
 		&i.Run.UpdatedAt,
 		&i.Run.ClosedAt,
 		&i.Run.CancelSeq,
+		&i.Run.Parent,
 		&i.Input,
 		&i.Ending,
 		&i.Output,

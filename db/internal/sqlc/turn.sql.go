@@ -12,7 +12,7 @@ import (
 )
 
 const ClaimRun = `-- name: ClaimRun :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, r.parent FROM runs AS r
 WHERE r.namespace = $1 AND r.run_id = $2 AND r.wake_at <= statement_timestamp()
     AND EXISTS (
         SELECT FROM ROWS FROM (unnest($3::text[]), unnest($4::text[])) AS c (workflow, version)
@@ -66,6 +66,7 @@ func (q *Queries) ClaimRun(ctx context.Context, db DBTX, arg ClaimRunParams) ([]
 			&i.UpdatedAt,
 			&i.ClosedAt,
 			&i.CancelSeq,
+			&i.Parent,
 		); err != nil {
 			return nil, err
 		}
@@ -84,7 +85,7 @@ WITH code AS (
     FROM ROWS FROM (unnest($1::text[]), unnest($2::text[]), unnest($3::timestamptz[]))
         AS c (workflow, version, floor)
 ), claimed AS MATERIALIZED (
-    SELECT taken.id, taken.namespace, taken.run_id, taken.workflow, taken.version, taken.spec_digest, taken.input_digest, taken.labels, taken.status, taken.generation, taken.first_seq, taken.next_seq, taken.backlog, taken.cancel_requested_at, taken.block_cause, taken.block_diagnosis, taken.block_attempts, taken.wake_at, taken.started_at, taken.updated_at, taken.closed_at, taken.cancel_seq
+    SELECT taken.id, taken.namespace, taken.run_id, taken.workflow, taken.version, taken.spec_digest, taken.input_digest, taken.labels, taken.status, taken.generation, taken.first_seq, taken.next_seq, taken.backlog, taken.cancel_requested_at, taken.block_cause, taken.block_diagnosis, taken.block_attempts, taken.wake_at, taken.started_at, taken.updated_at, taken.closed_at, taken.cancel_seq, taken.parent
     FROM (
         SELECT code.workflow, code.version, code.floor
         FROM code
@@ -102,7 +103,7 @@ WITH code AS (
         ORDER BY d.wake_at
     ) AS due
     CROSS JOIN LATERAL (
-        SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
+        SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, r.parent FROM runs AS r
         WHERE r.id = due.run AND r.wake_at = due.wake_at LIMIT 1 FOR UPDATE SKIP LOCKED
     ) AS taken
     LIMIT $6::bigint
@@ -136,7 +137,7 @@ WITH code AS (
     ) AS r
 )
 SELECT statement_timestamp()::timestamptz AS asked_at, next.wake_at AS next_due, skipped.namespace AS skipped_namespace,
-    skipped.run_id AS skipped_run_id, skipped.wake_at AS skipped_since, claimed.id, claimed.namespace, claimed.run_id, claimed.workflow, claimed.version, claimed.spec_digest, claimed.input_digest, claimed.labels, claimed.status, claimed.generation, claimed.first_seq, claimed.next_seq, claimed.backlog, claimed.cancel_requested_at, claimed.block_cause, claimed.block_diagnosis, claimed.block_attempts, claimed.wake_at, claimed.started_at, claimed.updated_at, claimed.closed_at, claimed.cancel_seq
+    skipped.run_id AS skipped_run_id, skipped.wake_at AS skipped_since, claimed.id, claimed.namespace, claimed.run_id, claimed.workflow, claimed.version, claimed.spec_digest, claimed.input_digest, claimed.labels, claimed.status, claimed.generation, claimed.first_seq, claimed.next_seq, claimed.backlog, claimed.cancel_requested_at, claimed.block_cause, claimed.block_diagnosis, claimed.block_attempts, claimed.wake_at, claimed.started_at, claimed.updated_at, claimed.closed_at, claimed.cancel_seq, claimed.parent
 FROM (SELECT true) AS always
 LEFT JOIN next ON true
 LEFT JOIN skipped ON true
@@ -180,6 +181,7 @@ type ClaimRunsRow struct {
 	UpdatedAt         *time.Time
 	ClosedAt          *time.Time
 	CancelSeq         *int64
+	Parent            json.RawMessage
 }
 
 // The advance side of the door: claiming due runs, reading what they have not folded yet, and writing what a turn changed.
@@ -234,6 +236,7 @@ func (q *Queries) ClaimRuns(ctx context.Context, db DBTX, arg ClaimRunsParams) (
 			&i.UpdatedAt,
 			&i.ClosedAt,
 			&i.CancelSeq,
+			&i.Parent,
 		); err != nil {
 			return nil, err
 		}

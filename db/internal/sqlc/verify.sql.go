@@ -176,7 +176,7 @@ func (q *Queries) VerifyHooks(ctx context.Context, db DBTX, arg VerifyHooksParam
 }
 
 const VerifyNamespace = `-- name: VerifyNamespace :many
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, r.parent FROM runs AS r
 WHERE r.namespace = $1 AND r.id > $2::bigint AND r.id > 0
 ORDER BY r.id LIMIT $3::bigint
 `
@@ -220,6 +220,7 @@ func (q *Queries) VerifyNamespace(ctx context.Context, db DBTX, arg VerifyNamesp
 			&i.UpdatedAt,
 			&i.ClosedAt,
 			&i.CancelSeq,
+			&i.Parent,
 		); err != nil {
 			return nil, err
 		}
@@ -240,6 +241,7 @@ WITH RECURSIVE hop AS (
             (SELECT e.run FROM events AS e WHERE e.run > hop.run ORDER BY e.run LIMIT 1)
             UNION ALL (SELECT s.run FROM signals AS s WHERE s.run > hop.run ORDER BY s.run LIMIT 1)
             UNION ALL (SELECT h.run FROM hooks AS h WHERE h.run > hop.run ORDER BY h.run LIMIT 1)
+            UNION ALL (SELECT t.run FROM tasks AS t WHERE t.run > hop.run ORDER BY t.run LIMIT 1)
         ) AS ahead
     )
     FROM hop WHERE hop.run IS NOT NULL AND hop.n < $2::integer
@@ -247,7 +249,8 @@ WITH RECURSIVE hop AS (
 SELECT hop.run::bigint AS run, CASE WHEN r.id IS NULL THEN concat_ws(', ',
     CASE WHEN EXISTS (SELECT FROM events AS e WHERE e.run = hop.run) THEN 'events' END,
     CASE WHEN EXISTS (SELECT FROM signals AS s WHERE s.run = hop.run) THEN 'signals' END,
-    CASE WHEN EXISTS (SELECT FROM hooks AS h WHERE h.run = hop.run) THEN 'hooks' END
+    CASE WHEN EXISTS (SELECT FROM hooks AS h WHERE h.run = hop.run) THEN 'hooks' END,
+    CASE WHEN EXISTS (SELECT FROM tasks AS t WHERE t.run = hop.run) THEN 'tasks' END
 ) ELSE '' END::text AS left_over
 FROM hop
 LEFT JOIN LATERAL (SELECT r1.id FROM runs AS r1 WHERE r1.id = hop.run LIMIT 1) AS r ON true
@@ -264,7 +267,7 @@ type VerifyOwnersRow struct {
 	LeftOver string
 }
 
-// The runs that have events, signals or hooks, behind one of them, by hops from key to key. left_over is what is there of
+// The runs that have events, signals, hooks or tasks, behind one of them, by hops from key to key. left_over is what is there of
 // a run that is not.
 func (q *Queries) VerifyOwners(ctx context.Context, db DBTX, arg VerifyOwnersParams) ([]VerifyOwnersRow, error) {
 	rows, err := db.Query(ctx, VerifyOwners, arg.After, arg.Count)
@@ -288,7 +291,7 @@ func (q *Queries) VerifyOwners(ctx context.Context, db DBTX, arg VerifyOwnersPar
 
 const VerifyRuns = `-- name: VerifyRuns :many
 
-SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq FROM runs AS r WHERE r.id > $1::bigint ORDER BY r.id LIMIT $2::bigint
+SELECT r.id, r.namespace, r.run_id, r.workflow, r.version, r.spec_digest, r.input_digest, r.labels, r.status, r.generation, r.first_seq, r.next_seq, r.backlog, r.cancel_requested_at, r.block_cause, r.block_diagnosis, r.block_attempts, r.wake_at, r.started_at, r.updated_at, r.closed_at, r.cancel_seq, r.parent FROM runs AS r WHERE r.id > $1::bigint ORDER BY r.id LIMIT $2::bigint
 `
 
 type VerifyRunsParams struct {
@@ -330,6 +333,7 @@ func (q *Queries) VerifyRuns(ctx context.Context, db DBTX, arg VerifyRunsParams)
 			&i.UpdatedAt,
 			&i.ClosedAt,
 			&i.CancelSeq,
+			&i.Parent,
 		); err != nil {
 			return nil, err
 		}
@@ -413,6 +417,52 @@ func (q *Queries) VerifySignals(ctx context.Context, db DBTX, arg VerifySignalsP
 			&i.Actor,
 			&i.ConsumedBy,
 			&i.ConsumedGeneration,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const VerifyTasks = `-- name: VerifyTasks :many
+SELECT t.run, t.generation, t.kind, t.task_id, t.name, t.seq, t.target, t.policy, t.close_at, t.attempt, t.failures, t.strikes, t.run_after, t.worker, t.held, t.details, t.last_error FROM tasks AS t WHERE t.run = $1::bigint ORDER BY t.generation, t.task_id, t.kind
+`
+
+type VerifyTasksParams struct {
+	Run int64
+}
+
+func (q *Queries) VerifyTasks(ctx context.Context, db DBTX, arg VerifyTasksParams) ([]Task, error) {
+	rows, err := db.Query(ctx, VerifyTasks, arg.Run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Task{}
+	for rows.Next() {
+		var i Task
+		if err := rows.Scan(
+			&i.Run,
+			&i.Generation,
+			&i.Kind,
+			&i.TaskID,
+			&i.Name,
+			&i.Seq,
+			&i.Target,
+			&i.Policy,
+			&i.CloseAt,
+			&i.Attempt,
+			&i.Failures,
+			&i.Strikes,
+			&i.RunAfter,
+			&i.Worker,
+			&i.Held,
+			&i.Details,
+			&i.LastError,
 		); err != nil {
 			return nil, err
 		}

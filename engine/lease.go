@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/flowgate-go/flowgate/db"
+)
+
+// leaseTick is how often the worker looks at what is under way: what heartbeats said is stored that soon.
+const leaseTick = time.Second
+
+// renew keeps the leases of what is under way until ctx ends.
+func (w *worker) renew(ctx context.Context) {
+	ticker := time.NewTicker(min(leaseTick, w.lease/6))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			w.renewOnce(ctx)
+		}
+	}
+}
+
+// renewOnce renews the leases that are a third over, and those whose attempts had news. An attempt whose lease may have
+// ended is told to stop: another one may be under way.
+func (w *worker) renewOnce(ctx context.Context) {
+	now := w.clock()
+	var attempts []*attempt
+	var leases []db.TaskLease
+	w.mu.Lock()
+	for _, a := range w.underWay {
+		age := now.Sub(a.renewedAt)
+		if age >= w.lease {
+			a.cancel(ErrLeaseLost)
+		}
+		if details := a.news(); details != nil || age >= w.lease/3 {
+			attempts = append(attempts, a)
+			leases = append(leases, db.TaskLease{Task: a.task, Details: details})
+		}
+	}
+	w.mu.Unlock()
+	own, err := w.store.RenewTasks(ctx, w.process, w.lease, leases)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, a := range attempts {
+		switch {
+		case err != nil:
+			a.keepNews(leases[i].Details)
+		case own[i]:
+			a.renewedAt = now
+		default:
+			a.cancel(ErrStepCancelled)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"github.com/flowgate-go/flowgate/db"
+	"github.com/flowgate-go/flowgate/internal/history"
+)
+
+// courierSlots is how many messages between runs a process delivers at a time.
+const courierSlots = 32
+
+// worker does the tasks of runs: it begins what is due, renews the leases of what is under way, and stores the outcomes.
+// Its owner calls run once.
+type worker struct {
+	engine  *Engine
+	store   *db.Store
+	process string
+	lease   time.Duration
+	drain   time.Duration
+	poll    time.Duration
+	clock   func() time.Time
+	random  io.Reader
+	log     zerolog.Logger
+	nudges  <-chan struct{} // a task is due
+	freed   chan struct{}   // an attempt has ended: there is room; holds one
+	lines   []*line
+	final   context.Context // ends when run gives up what is under way
+	giveUp  context.CancelFunc
+
+	attempts sync.WaitGroup
+	mu       sync.Mutex
+	underWay map[attemptKey]*attempt
+	failing  int // errors in a row
+}
+
+// attemptKey names a task over all runs.
+type attemptKey struct {
+	run  history.RunKey
+	task history.TaskKey
+}
+
+// line is what shares a number of slots: the steps of a queue, or the messages between runs.
+type line struct {
+	wants []db.TaskWant // without numbers
+	slots int
+	used  int // under the worker's lock
+	turn  int // whose turn it is to be asked for first
+}
+
+func newWorker(e *Engine) *worker {
+	w := &worker{
+		engine: e, store: e.store, process: e.cfg.Process, lease: e.cfg.StepLease, drain: e.cfg.StepDrain,
+		poll: e.cfg.PollInterval, clock: e.cfg.Clock, random: e.cfg.Random, log: e.cfg.Logger, nudges: e.tasks,
+		freed: make(chan struct{}, 1), underWay: map[attemptKey]*attempt{},
+	}
+	w.final, w.giveUp = context.WithCancel(context.Background())
+	for queue, names := range e.steps.freeze() {
+		l := &line{slots: or(e.cfg.StepQueues[queue], defaultStepQueue)}
+		for _, name := range names {
+			l.wants = append(l.wants, db.TaskWant{Kind: history.TaskStep, Name: name})
+		}
+		w.lines = append(w.lines, l)
+	}
+	couriers := &line{slots: courierSlots}
+	for _, kind := range []history.TaskKind{history.TaskCall, history.TaskChild, history.TaskReport, history.TaskStop} {
+		couriers.wants = append(couriers.wants, db.TaskWant{Kind: kind})
+	}
+	w.lines = append(w.lines, couriers)
+	return w
+}
+
+// run works until ctx ends, then ends what is under way and waits for it for a while.
+func (w *worker) run(ctx context.Context) error {
+	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	renewed := make(chan struct{})
+	go func() {
+		defer close(renewed)
+		w.renew(renewing)
+	}()
+	w.work(ctx)
+	w.shutDown()
+	w.giveUp()
+	stop()
+	<-renewed
+	return nil
+}
+
+func (w *worker) work(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	nudges, freed := w.nudges, w.freed
+	for {
+		look := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			look = true
+		case <-nudges:
+		case <-freed:
+		}
+		pause, err := w.claim(context.WithoutCancel(ctx), look)
+		nudges, freed = w.nudges, w.freed
+		if err != nil { // a hint does not make a database answer that does not
+			pause, nudges, freed = w.backOff(err), nil, nil
+		} else if w.failing > 0 {
+			w.log.Info().Int("errors", w.failing).Msg("steps go on")
+			w.failing = 0
+		}
+		timer.Reset(pause)
+	}
+}
+
+func (w *worker) backOff(err error) time.Duration {
+	if w.failing == 0 {
+		w.log.Error().Err(err).Msg("steps do not go on: the database refuses the worker")
+	}
+	pause := min(firstBackOff<<min(w.failing, 10), lastBackOff)
+	w.failing++
+	return pause
+}
+
+// claim begins what is due and says in how long to look again. Who was told nothing asks first whether there is anything.
+func (w *worker) claim(ctx context.Context, look bool) (time.Duration, error) {
+	wants, lines := w.wants()
+	if len(wants) == 0 {
+		return w.poll, nil // whoever ends makes room
+	}
+	if look {
+		in, err := w.store.NextTask(ctx, wants)
+		if err != nil || in > 0 {
+			return min(w.idle(), max(in, shortestWait)), err
+		}
+	}
+	asked := w.clock()
+	claimed, err := w.store.ClaimTasks(ctx, db.TaskClaim{Worker: w.process, Lease: w.lease, Wants: wants})
+	if err != nil {
+		return 0, err
+	}
+	got := map[db.TaskWant]int{}
+	for _, t := range claimed.Tasks {
+		want := db.TaskWant{Kind: t.Task.Kind, Name: t.Task.Name}
+		got[want]++
+		w.begin(ctx, t, lines[want], asked)
+	}
+	for _, want := range wants {
+		if got[db.TaskWant{Kind: want.Kind, Name: want.Name}] == want.Most {
+			return 0, nil // there may be more
+		}
+	}
+	return min(w.idle(), max(claimed.NextIn, shortestWait)), nil
+}
+
+// wants says what there is room for. Where a line has less room than names, each name has its turn.
+func (w *worker) wants() ([]db.TaskWant, map[db.TaskWant]*line) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var wants []db.TaskWant
+	lines := map[db.TaskWant]*line{}
+	for _, l := range w.lines {
+		room := l.slots - l.used
+		for i := range l.wants {
+			if room <= 0 {
+				break
+			}
+			want := l.wants[(l.turn+i)%len(l.wants)]
+			lines[want] = l
+			want.Most = max(room/(len(l.wants)-i), 1)
+			room -= want.Most
+			wants = append(wants, want)
+		}
+		l.turn = (l.turn + 1) % len(l.wants)
+	}
+	return wants, lines
+}
+
+// begin starts an attempt in a goroutine of its own.
+func (w *worker) begin(ctx context.Context, t db.ClaimedTask, l *line, asked time.Time) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	a := &attempt{w: w, line: l, task: t, ctx: ctx, cancel: cancel, renewedAt: asked}
+	w.mu.Lock()
+	l.used++
+	w.underWay[a.key()] = a // one that was lost to this very process gives its place up, and is told by its lease
+	w.mu.Unlock()
+	w.attempts.Add(1)
+	go func() {
+		defer w.attempts.Done()
+		defer cancel(nil)
+		a.run()
+		w.forget(a)
+	}()
+}
+
+// forget ends the renewal of an attempt's lease.
+func (w *worker) forget(a *attempt) {
+	w.mu.Lock()
+	if w.underWay[a.key()] == a {
+		delete(w.underWay, a.key())
+	}
+	w.mu.Unlock()
+	if a.stuck == nil {
+		w.release(a.line)
+		return
+	}
+	w.log.Warn().Str("step", a.task.Task.Name).Str("run", string(a.task.Run.RunID)).
+		Msg("the function of a step does not end; its place in the queue stays taken until it does")
+	go func() { // ends with the function
+		<-a.stuck
+		w.release(a.line)
+	}()
+}
+
+func (w *worker) release(l *line) {
+	w.mu.Lock()
+	l.used--
+	w.mu.Unlock()
+	hint(w.freed)
+}
+
+// withdrawn ends the attempts of tasks that nobody needs any more. It does not block.
+func (w *worker) withdrawn(run history.RunKey, tasks []history.TaskKey) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, task := range tasks {
+		if a := w.underWay[attemptKey{run, task}]; a != nil {
+			a.cancel(ErrStepCancelled)
+		}
+	}
+}
+
+// shutDown ends what is under way and waits for it.
+func (w *worker) shutDown() {
+	w.mu.Lock()
+	for _, a := range w.underWay {
+		a.cancel(ErrShuttingDown)
+	}
+	w.mu.Unlock()
+	over := make(chan struct{})
+	go func() { // ends with the attempts, which may be after this process gave them up
+		w.attempts.Wait()
+		close(over)
+	}()
+	patience := time.NewTimer(w.drain)
+	defer patience.Stop()
+	select {
+	case <-over:
+	case <-patience.C:
+		w.log.Warn().Msg("steps are still under way; another process begins them when their leases have ended")
+	}
+}
+
+// idle is the poll interval, give or take a fifth, so that processes do not poll in step.
+func (w *worker) idle() time.Duration { return spread(w.random, w.poll) }
+
+// spread is a duration, give or take a fifth by chance.
+func spread(random io.Reader, d time.Duration) time.Duration {
+	var raw [2]byte
+	if _, err := io.ReadFull(random, raw[:]); err != nil {
+		return d
+	}
+	part := int64(binary.BigEndian.Uint16(raw[:])) - 1<<15
+	return d + time.Duration(int64(d)/5*part/(1<<15))
+}
+
+// The causes with which the context of a step's function ends: see context.Cause.
+var (
+	// ErrStepCancelled: the step was withdrawn, its run ended, or another attempt began.
+	ErrStepCancelled = errors.New("step cancelled")
+	// ErrAttemptTimeout: the attempt has run for as long as it may.
+	ErrAttemptTimeout = errors.New("the attempt's time is over")
+	// ErrHeartbeatTimeout: the function has not called Heartbeat for too long.
+	ErrHeartbeatTimeout = errors.New("no heartbeat of the attempt for too long")
+	// ErrLeaseLost: the database could not be told in time that the attempt is under way.
+	ErrLeaseLost = errors.New("lease of the attempt ended")
+	// ErrShuttingDown: the process ends; the attempt is made again elsewhere and does not count as failed.
+	ErrShuttingDown = errors.New("the process is shutting down")
+)
