@@ -2,8 +2,8 @@ package httppost
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -129,18 +129,9 @@ func ended(ctx context.Context, host string) error {
 	}
 }
 
+// isTLS reports a handshake that failed for what was said in it, not for a connection that broke.
 func isTLS(err error) bool {
-	var verify *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
-	var alert tls.AlertError
-	return errors.As(err, &verify) || errors.As(err, &record) || errors.As(err, &alert) ||
-		strings.HasPrefix(rootText(err), "tls: ") || strings.HasPrefix(rootText(err), "remote error: tls: ")
-}
-
-// rootText is for the errors of crypto/tls that have no type.
-func rootText(err error) string {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Op + ": " + op.Err.Error()
-	}
-	return err.Error()
+	_, handshake := errors.AsType[*handshakeError](err)
+	timeout, ok := errors.AsType[net.Error](err)
+	return handshake && (!ok || !timeout.Timeout()) && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -19,8 +18,8 @@ const Name = "http.post"
 
 // Limits of connections.
 const (
-	maxResponseHeader = 32 << 10
-	tlsSessions       = 64
+	maxResponseHeader = 32 << 10 // bytes
+	tlsSessions       = 64       // remembered, so that the next handshake with a host is short
 )
 
 // Poster does the step. It is safe for concurrent use; Close it after the workers that use it have stopped.
@@ -32,7 +31,7 @@ type Poster struct {
 	credentials map[string]credential
 	signers     map[string]signer
 	dialer      *dialer
-	transport   *http.Transport
+	tls         *tls.Config
 
 	places  chan struct{} // one for each attempt under way
 	life    context.Context
@@ -69,25 +68,13 @@ func New(c Config) (*Poster, error) {
 	if c.Resolver == nil {
 		p.dialer.resolver = net.DefaultResolver
 	}
-	p.transport = newTransport(c, p.dialer)
+	p.tls = &tls.Config{
+		MinVersion: tls.VersionTLS12, RootCAs: c.RootCAs, NextProtos: []string{"http/1.1"},
+		ClientSessionCache: tls.NewLRUClientSessionCache(tlsSessions),
+	}
 	p.places = make(chan struct{}, c.Concurrency)
 	p.life, p.end = context.WithCancelCause(context.Background())
 	return p, nil
-}
-
-// newTransport makes connections that serve one attempt each: nothing idles, nothing is sent twice behind the step's back,
-// and addresses are checked for each request. Proxies of the environment are not used: they would connect unchecked.
-func newTransport(c Config, d *dialer) *http.Transport {
-	return &http.Transport{
-		Proxy:              nil,
-		DialContext:        d.dial,
-		DisableKeepAlives:  true,
-		DisableCompression: true,
-		TLSClientConfig: &tls.Config{
-			MinVersion: tls.VersionTLS12, RootCAs: c.RootCAs, ClientSessionCache: tls.NewLRUClientSessionCache(tlsSessions),
-		},
-		MaxResponseHeaderBytes: maxResponseHeader,
-	}
 }
 
 // Step is the function to register under Name. Its errors are marked for the engine, see the codes of this package.
@@ -144,7 +131,12 @@ func (p *Poster) send(ctx context.Context, step *engine.Step, in *Input) (*Outpu
 	if err != nil {
 		return nil, err
 	}
-	response, err := p.transport.RoundTrip(a.request.WithContext(ctx))
+	conn, err := p.connect(ctx, a.request.URL)
+	if err != nil {
+		return nil, trouble(ctx, a.host, err)
+	}
+	defer conn.Close()
+	response, err := transport(conn).RoundTrip(a.request.WithContext(ctx))
 	if err != nil {
 		return nil, trouble(ctx, a.host, err)
 	}
@@ -162,7 +154,6 @@ func (p *Poster) Close() error {
 	p.mu.Unlock()
 	p.end(ErrClosed)
 	p.running.Wait()
-	p.transport.CloseIdleConnections()
 	return nil
 }
 
