@@ -43,8 +43,11 @@ func decodeInput(raw []byte) (*Input, error) {
 		if !known {
 			return nil, unknownMember(name)
 		}
-		if bytes.Equal(members[name], []byte("null")) || json.Unmarshal(members[name], field.into) != nil {
+		if bytes.Equal(members[name], []byte("null")) {
 			return nil, invalid(name, field.rule+", not null")
+		}
+		if json.Unmarshal(members[name], field.into) != nil {
+			return nil, invalid(name, field.rule)
 		}
 	}
 	if body == nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/flowgate-go/flowgate/tokens"
 )
 
-// minToken is the length of the shortest token that a host may supply for a hook.
-const minToken = 22
+// minPart is how long a part of a URL must be to be taken for a secret of its own: shorter than every token of a hook.
+const minPart = 16
 
 // hidden are the secrets of one request, which a response may repeat and an output must not. They are found as they were
 // sent; whoever wants to send them back in another form can.
@@ -21,15 +21,17 @@ func (h *hidden) add(text string) {
 	}
 }
 
-// addLink hides a link, and what of it may be the token.
-func (h *hidden) addLink(link string) {
-	h.add(link)
-	u, err := url.Parse(link)
+// addURL hides a URL, its path and query as servers repeat them, and what of it may be a token.
+func (h *hidden) addURL(text string) {
+	h.add(text)
+	u, err := url.Parse(text)
 	if err != nil {
 		return
 	}
-	for _, part := range strings.FieldsFunc(u.EscapedPath()+"&"+u.RawQuery, func(c rune) bool { return strings.ContainsRune("/&=", c) }) {
-		if len(part) >= minToken {
+	h.add(u.RequestURI())
+	h.add(u.EscapedPath())
+	for _, part := range strings.FieldsFunc(u.RequestURI(), func(c rune) bool { return strings.ContainsRune("/?&=", c) }) {
+		if len(part) >= minPart {
 			h.add(part)
 		}
 	}
@@ -41,12 +43,6 @@ func (h *hidden) addCredential(value string) {
 	if _, rest, ok := strings.Cut(value, " "); ok {
 		h.add(rest)
 	}
-}
-
-// addURL hides the URL of an endpoint, and its path and query, which is how servers repeat it.
-func (h *hidden) addURL(u *url.URL) {
-	h.add(u.String())
-	h.add(u.RequestURI())
 }
 
 // scrub replaces secrets in a text. They are replaced longest first, so that none is torn by its own part.

@@ -26,7 +26,7 @@ func (p *Poster) body(ctx context.Context, step *engine.Step, in *Input, hide *h
 		if err != nil {
 			return nil, err
 		}
-		hide.addLink(link)
+		hide.addURL(link)
 		links["{hook:"+string(id)+"}"] = tokens.NewSecret(link)
 	}
 	return fillIn(raw, in.Links, links)

@@ -71,7 +71,8 @@ func (p *Poster) resolve(a *post) (target *url.URL, auth, signWith string, err e
 	if rule != "" {
 		return nil, "", "", unconfigured("endpoint", in.To) // New has checked it
 	}
-	a.hide.addURL(target)
+	a.hide.addURL(e.url.Reveal())
+	a.hide.addURL(target.String())
 	return target, orDefault(in.Auth, e.auth), orDefault(in.SignWith, e.signWith), nil
 }
 

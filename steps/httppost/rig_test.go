@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -72,7 +73,7 @@ func startReceiver(t *testing.T, answer http.HandlerFunc, secure bool) *receiver
 		}
 		answer(w, q)
 	}))
-	r.Config.ErrorLog = nil
+	r.Config.ErrorLog = log.New(io.Discard, "", 0)
 	if secure {
 		r.StartTLS()
 	} else {
