@@ -144,3 +144,20 @@ func TestWhatTheHostAllows(t *testing.T) {
 		}
 	}
 }
+
+// The address of the socket itself is checked, whatever was found for the name before.
+func TestTheSocketsAddressIsChecked(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t, nil)
+	address := strings.TrimPrefix(r.URL, "https://")
+	if err := httppost.ConnectTo(t.Context(), newPoster(t, r.reaching()), "example.com", address); err != nil {
+		t.Fatal(err)
+	}
+	p := newPoster(t, httppost.Config{})
+	for _, to := range []string{address, strings.Replace(address, "127.0.0.1", "localhost", 1)} {
+		err := httppost.ConnectTo(t.Context(), p, "example.com", to)
+		if e, ok := errors.AsType[*httppost.Error](err); !ok || e.Code != httppost.CodeTarget || e.Host != "example.com" {
+			t.Errorf("%s: %v", to, err)
+		}
+	}
+}

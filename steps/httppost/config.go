@@ -30,8 +30,9 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// HookURL makes the link of a hook of the step's run. An error that is engine.ErrUnavailable may pass; any other is final.
-type HookURL func(step *engine.Step, ctx context.Context, hookID spec.HookID) (string, error)
+// HookURL makes the link of a hook of the step's run, in the form of a method of engine.Step. An error that is
+// engine.ErrUnavailable may pass; any other is final.
+type HookURL func(step *engine.Step, ctx context.Context, hookID string) (string, error)
 
 // Config is what a deployment allows the step to do. The zero Config posts to the port 443 of every public host, without
 // credentials. It prints, and encodes as JSON, without its secrets.

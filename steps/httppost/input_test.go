@@ -163,7 +163,7 @@ func TestHostileInputs(t *testing.T) {
 		{`{"body":1}`, "url"},
 		{`{"body":"no placeholder","url":"https://example.com","links":["approval"]}`, "links/0"},
 	} {
-		c := httppost.Config{HookURL: func(*engine.Step, context.Context, spec.HookID) (string, error) { return "https://x", nil }}
+		c := httppost.Config{HookURL: func(*engine.Step, context.Context, string) (string, error) { return "https://x", nil }}
 		_, err := do(t, newPoster(t, c), json.RawMessage(tt.input))
 		wantInvalid(t, tt.input, err, tt.field)
 	}

@@ -39,7 +39,7 @@ func (p *Poster) link(ctx context.Context, step *engine.Step, id spec.HookID) (s
 	if p.config.HookURL == nil {
 		return "", marked(&Error{Code: CodeUnconfigured, Rule: "links of hooks are not configured"})
 	}
-	link, err := p.config.HookURL(step, ctx, id)
+	link, err := p.config.HookURL(step, ctx, string(id))
 	if err == nil {
 		return link, nil
 	}

@@ -37,7 +37,7 @@ func full(r *receiver) httppost.Config {
 	c.Endpoints = map[string]httppost.Endpoint{
 		"approvals": {URL: tokens.NewSecret(r.URL + "/services/" + pathToken + "?k=1"), Auth: "slack", SignWith: "billing"},
 	}
-	c.HookURL = func(_ *engine.Step, _ context.Context, id spec.HookID) (string, error) {
+	c.HookURL = func(_ *engine.Step, _ context.Context, id string) (string, error) {
 		token := hookToken
 		if id == "host" {
 			token = hostToken
@@ -184,7 +184,7 @@ func TestLinksThatCannotBeMade(t *testing.T) {
 }
 
 func failing(err error) httppost.HookURL {
-	return func(*engine.Step, context.Context, spec.HookID) (string, error) { return "", err }
+	return func(*engine.Step, context.Context, string) (string, error) { return "", err }
 }
 
 // A secret goes to its hosts and serves its namespaces only.
