@@ -44,7 +44,7 @@ type Config struct {
 	NamedOnly bool
 	// Ports that may be posted to. Empty is 443, and 80 if AllowHTTP is set.
 	Ports []uint16
-	// AllowHTTP allows http beside https.
+	// AllowHTTP allows http beside https. Credentials and links go over http to InternalHosts and Endpoints only.
 	AllowHTTP bool
 	// InternalNetworks are addresses that may be connected to although they are not public.
 	InternalNetworks []netip.Prefix

@@ -99,7 +99,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	poster, err := httppost.New(httppost.Config{
-		AllowHTTP: true, Ports: []uint16{port}, InternalNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
+		AllowHTTP: true, Ports: []uint16{port}, InternalHosts: []string{"127.0.0.1"},
 		Signing: map[string]httppost.Signing{
 			"customers": {Scope: httppost.Scope{Hosts: []string{"127.0.0.1"}}, Secrets: []tokens.Secret{tokens.NewSecret(signingKey)}},
 		},

@@ -25,3 +25,9 @@ func ConnectTo(ctx context.Context, p *Poster, host, address string) error {
 	}
 	return err
 }
+
+// HostHeader is the header Host for a URL.
+func HostHeader(p *Poster, text string) string {
+	u, _ := p.targets.parse(text)
+	return hostHeader(u)
+}

@@ -338,3 +338,51 @@ func TestTheNextAddressIsTried(t *testing.T) {
 		t.Errorf("Host is %q", got)
 	}
 }
+
+// An attempt without a place waits in its own time, and is not sent.
+func TestPlacesAreBounded(t *testing.T) {
+	t.Parallel()
+	r, asked := silent(t)
+	c := r.reaching()
+	c.Concurrency = 1
+	p := newPoster(t, c)
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error)
+	go func() {
+		_, err := doIn(ctx, p, stepOf(t, httppost.Input{URL: r.URL, Body: 1}, 1))
+		first <- err
+	}()
+	<-asked
+	_, err := do(t, p, httppost.Input{URL: r.URL, Body: 1, Timeout: httppost.Duration(50 * time.Millisecond)})
+	wantFailure(t, err, httppost.CodeTimeout, false)
+	if n := len(r.requests()); n != 1 {
+		t.Errorf("%d requests with one place", n)
+	}
+	cancel()
+	wantFailure(t, <-first, httppost.CodeCancelled, false)
+	ctx, cancel = context.WithCancel(t.Context())
+	go func() { <-asked; cancel() }()
+	_, err = doIn(ctx, p, stepOf(t, httppost.Input{URL: r.URL, Body: 1}, 1))
+	wantFailure(t, err, httppost.CodeCancelled, false)
+	if n := len(r.requests()); n != 2 {
+		t.Errorf("%d requests after the place was free", n)
+	}
+}
+
+func TestHostHeader(t *testing.T) {
+	t.Parallel()
+	p := newPoster(t, httppost.Config{AllowHTTP: true, Ports: []uint16{80, 443, 8443}})
+	for url, want := range map[string]string{
+		"https://Example.com./x":      "example.com",
+		"https://example.com:443":     "example.com",
+		"https://example.com:8443":    "example.com:8443",
+		"http://example.com":          "example.com",
+		"http://example.com:443":      "example.com:443",
+		"https://[2606:4700::1111]":   "[2606:4700::1111]",
+		"https://[2606:4700:0::1]:80": "[2606:4700::1]:80",
+	} {
+		if got := httppost.HostHeader(p, url); got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+}

@@ -36,6 +36,9 @@ func (p *Poster) prepare(ctx context.Context, step *engine.Step, in *Input) (*po
 		return nil, err
 	}
 	a.host = target.Hostname()
+	if in.URL != "" && target.Scheme == "http" && (auth != "" || len(in.Links) > 0) && !p.dialer.rules.hosts.has(a.host) {
+		return nil, marked(&Error{Code: CodeTarget, Host: a.host, Rule: "http would show the credential or link on its way: use https"})
+	}
 	body, err := p.body(ctx, step, in, &a.hide)
 	if err != nil {
 		return nil, err

@@ -299,3 +299,51 @@ func TestConfigsThatCannotBeMeant(t *testing.T) {
 		t.Errorf("the zero Config: %v", err)
 	}
 }
+
+// The path of an endpoint is a secret also where it is short and comes back alone.
+func TestShortPathsAreNotKept(t *testing.T) {
+	t.Parallel()
+	const path = "/h/s3cr3t-abc"
+	r := newReceiver(t, func(w http.ResponseWriter, q *http.Request) { _, _ = io.WriteString(w, "posted to "+q.URL.Path) })
+	c := r.reaching()
+	c.Endpoints = map[string]httppost.Endpoint{"short": {URL: tokens.NewSecret(r.URL + path + "?k=1")}}
+	out, err := do(t, newPoster(t, c), httppost.Input{To: "short", Body: 1})
+	if err != nil || out.Body != "posted to "+tokens.Redacted {
+		t.Errorf("%+v, %v", out, err)
+	}
+}
+
+func TestAHeaderIsNotSetTwice(t *testing.T) {
+	t.Parallel()
+	r := newReceiver(t, nil)
+	c := r.reaching()
+	c.Credentials = map[string]httppost.Credential{
+		"caller": {Scope: httppost.Scope{Hosts: []string{"127.0.0.1"}}, Header: "X-Caller", Value: tokens.NewSecret(bearer)},
+	}
+	_, err := do(t, newPoster(t, c), httppost.Input{URL: r.URL, Body: 1, Auth: "caller", Headers: map[string]string{"x-caller": hush}})
+	wantInvalid(t, "x-caller", err, "headers/X-Caller")
+}
+
+// An input cannot make a secret travel in clear by writing http.
+func TestSecretsAreNotSentInClear(t *testing.T) {
+	t.Parallel()
+	r := startReceiver(t, nil, false)
+	link := httppost.Input{URL: r.URL, Body: "{hook:a}", Links: []spec.HookID{"a"}}
+	auth := httppost.Input{URL: r.URL, Body: 1, Auth: "slack"}
+	p := newPoster(t, full(r))
+	for _, in := range []httppost.Input{link, auth} {
+		_, err := do(t, p, in)
+		wantFailure(t, err, httppost.CodeTarget, true)
+	}
+	if n := len(r.requests()); n != 0 {
+		t.Fatalf("%d requests", n)
+	}
+	c := full(r)
+	c.InternalHosts = []string{"127.0.0.1"}
+	p = newPoster(t, c)
+	for _, in := range []httppost.Input{link, auth, {URL: r.URL, Body: 1, SignWith: "billing"}} {
+		if _, err := do(t, p, in); err != nil {
+			t.Error(err)
+		}
+	}
+}
