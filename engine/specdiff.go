@@ -31,12 +31,33 @@ func specDiff(stored, registered spec.WorkflowSpec) []string {
 		d.note(at+"/audience", a.Audience == b.Audience)
 		d.note(at+"/disposable_by_token", a.DisposableByToken == b.DisposableByToken)
 	})
+	diffInteractions(&d, stored, registered)
 	if len(d) == 0 {
 		// Written by a version of this program whose specs hold more.
 		return []string{"a part this program does not know"}
 	}
 	slices.Sort(d)
 	return d
+}
+
+// diffInteractions compares the queries and the updates, whose declarations have the same members.
+func diffInteractions(d *differences, stored, registered spec.WorkflowSpec) {
+	queries := func(s spec.WorkflowSpec) map[string]spec.Query {
+		return byName(s.Queries, func(q spec.Query) string { return q.Name })
+	}
+	compareEntries(d, "queries", queries(stored), queries(registered), func(at string, a, b spec.Query) {
+		d.note(at+"/description", a.Description == b.Description)
+		d.note(at+"/arg_schema", sameJSON(a.Args, b.Args))
+		d.note(at+"/response_schema", sameJSON(a.Response, b.Response))
+	})
+	updates := func(s spec.WorkflowSpec) map[string]spec.Update {
+		return byName(s.Updates, func(u spec.Update) string { return u.Name })
+	}
+	compareEntries(d, "updates", updates(stored), updates(registered), func(at string, a, b spec.Update) {
+		d.note(at+"/description", a.Description == b.Description)
+		d.note(at+"/arg_schema", sameJSON(a.Args, b.Args))
+		d.note(at+"/response_schema", sameJSON(a.Response, b.Response))
+	})
 }
 
 type differences []string

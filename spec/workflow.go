@@ -2,7 +2,6 @@ package spec
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -26,6 +25,8 @@ type WorkflowSpec struct {
 	Input       json.RawMessage `json:"input_schema,omitempty"` // JSON Schema of the input; absent accepts any value
 	Signals     []Signal        `json:"signals,omitempty"`
 	Hooks       []Hook          `json:"hooks,omitempty"`
+	Queries     []Query         `json:"queries,omitempty"`
+	Updates     []Update        `json:"updates,omitempty"`
 	// CooperativeCancel makes Cancel a request that workflow code sees and answers, instead of an immediate end.
 	CooperativeCancel bool `json:"cooperative_cancel,omitempty"`
 }
@@ -47,57 +48,8 @@ type Hook struct {
 	DisposableByToken bool            `json:"disposable_by_token,omitempty"` // whether the token alone may withdraw the hook
 }
 
-// Validate returns an *InvalidError that names the first bad field. Schemas are only checked for being JSON here; they
-// are compiled at registration.
-func (s WorkflowSpec) Validate() error {
-	if err := CheckName("name", s.Name); err != nil {
-		return err
-	}
-	if err := CheckName("version", s.Version); err != nil {
-		return err
-	}
-	if err := checkSchema("input_schema", s.Input); err != nil {
-		return err
-	}
-	seen := map[string]bool{}
-	for i, sig := range s.Signals {
-		if err := checkEntry(fmt.Sprintf("signals/%d", i), sig.Name, sig.Schema, seen); err != nil {
-			return err
-		}
-	}
-	clear(seen)
-	for i, h := range s.Hooks {
-		field := fmt.Sprintf("hooks/%d", i)
-		if err := checkEntry(field, h.Name, h.Schema, seen); err != nil {
-			return err
-		}
-		if h.Audience != "" && h.Audience != Public && h.Audience != Internal {
-			return &InvalidError{Field: field + "/audience", Rule: "must be public or internal"}
-		}
-	}
-	return nil
-}
-
-func checkEntry(field, name string, schema json.RawMessage, seen map[string]bool) error {
-	if err := CheckName(field+"/name", name); err != nil {
-		return err
-	}
-	if seen[name] {
-		return &InvalidError{Field: field + "/name", Rule: "must be declared once"}
-	}
-	seen[name] = true
-	return checkSchema(field+"/schema", schema)
-}
-
-func checkSchema(field string, schema json.RawMessage) error {
-	if len(schema) > 0 && !json.Valid(schema) {
-		return &InvalidError{Field: field, Rule: "must be JSON"}
-	}
-	return nil
-}
-
-// Normalized returns the spec with its signals and hooks sorted by name and defaults filled in, so that two spellings
-// of one contract are equal.
+// Normalized returns the spec with its declarations sorted by name and defaults filled in, so that two spellings of one
+// contract are equal.
 func (s WorkflowSpec) Normalized() WorkflowSpec {
 	s.Signals = slices.Clone(s.Signals)
 	slices.SortFunc(s.Signals, func(a, b Signal) int { return strings.Compare(a.Name, b.Name) })
@@ -108,6 +60,10 @@ func (s WorkflowSpec) Normalized() WorkflowSpec {
 			s.Hooks[i].Audience = Public
 		}
 	}
+	s.Queries = slices.Clone(s.Queries)
+	slices.SortFunc(s.Queries, func(a, b Query) int { return strings.Compare(a.Name, b.Name) })
+	s.Updates = slices.Clone(s.Updates)
+	slices.SortFunc(s.Updates, func(a, b Update) int { return strings.Compare(a.Name, b.Name) })
 	return s
 }
 
