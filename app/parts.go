@@ -127,7 +127,7 @@ func (p *process) makeEngine(ctx context.Context) error {
 		return err
 	}
 	for _, r := range p.registrations {
-		if err := p.engine.Register(r.Spec, r.Workflow); err != nil {
+		if err := p.engine.Register(r.Spec, r.Workflow, r.Code...); err != nil {
 			return fmt.Errorf("workflow %q: %w", r.Spec.Name, err)
 		}
 	}

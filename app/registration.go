@@ -5,10 +5,11 @@ import (
 	"github.com/flowgate-go/flowgate/spec"
 )
 
-// Registration is a workflow of a program: its contract and its function.
+// Registration is a workflow of a program: its contract and its code.
 type Registration struct {
 	Spec     spec.WorkflowSpec
 	Workflow engine.Workflow
+	Code     []engine.CodeOption // the handlers of the spec's queries
 	// Example marks a workflow to play with: dev registers it, serve and worker only with --examples.
 	Example bool
 }

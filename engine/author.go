@@ -49,7 +49,7 @@ func (a *author) leave() {
 
 // call runs the function once. It reports false when the call was abandoned: the state must not be used again.
 func (a *author) call(st *history.State, now time.Time) (answer, bool) {
-	ctx := &Context{state: st, spec: a.req.code.spec, now: now, keys: a.x.keys}
+	ctx := &Context{reads: reads{state: st}, spec: a.req.code.spec, now: now, keys: a.x.keys}
 	a.timer.Reset(a.x.callBudget)
 	a.calls <- ctx
 	select {

@@ -20,11 +20,19 @@ type authority struct {
 	input   *schema.Schema
 	signals map[string]*schema.Schema
 	hooks   map[string]*schema.Schema
+	queries map[string]exchange
+	updates map[string]exchange
 }
+
+// exchange is what an argument and what its answer must look like.
+type exchange struct{ args, response *schema.Schema }
 
 // newAuthority compiles the schemas of a spec. The error is an *InvalidError that names the schema.
 func newAuthority(s spec.WorkflowSpec) (*authority, error) {
-	a := &authority{spec: s, signals: map[string]*schema.Schema{}, hooks: map[string]*schema.Schema{}}
+	a := &authority{
+		spec: s, signals: map[string]*schema.Schema{}, hooks: map[string]*schema.Schema{},
+		queries: map[string]exchange{}, updates: map[string]exchange{},
+	}
 	var err error
 	if a.input, err = compile("input_schema", s.Input); err != nil {
 		return nil, err
@@ -39,7 +47,27 @@ func newAuthority(s spec.WorkflowSpec) (*authority, error) {
 			return nil, err
 		}
 	}
+	for _, q := range s.Queries {
+		if a.queries[q.Name], err = compileExchange("queries/"+q.Name, q.Args, q.Response); err != nil {
+			return nil, err
+		}
+	}
+	for _, u := range s.Updates {
+		if a.updates[u.Name], err = compileExchange("updates/"+u.Name, u.Args, u.Response); err != nil {
+			return nil, err
+		}
+	}
 	return a, nil
+}
+
+func compileExchange(field string, args, response json.RawMessage) (exchange, error) {
+	var x exchange
+	var err error
+	if x.args, err = compile(field+"/arg_schema", args); err != nil {
+		return exchange{}, err
+	}
+	x.response, err = compile(field+"/response_schema", response)
+	return x, err
 }
 
 // compile returns nil, which accepts everything, for an absent schema.
@@ -134,21 +162,27 @@ func decodeAuthority(document []byte) (*authority, error) {
 	return a, nil
 }
 
-// loadAuthority puts the compiled spec of a digest into the cache.
-func (e *Engine) loadAuthority(ctx context.Context, d canon.Digest) error {
-	if _, ok := e.authorities.get(d); ok {
-		return nil
+// authorityOf is the compiled spec of a digest.
+func (e *Engine) authorityOf(ctx context.Context, d canon.Digest) (*authority, error) {
+	if a, ok := e.authorities.get(d); ok {
+		return a, nil
 	}
 	document, err := e.store.SpecByDigest(ctx, d)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a, err := decodeAuthority(document)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e.authorities.put(d, a)
-	return nil
+	return a, nil
+}
+
+// loadAuthority puts the compiled spec of a digest into the cache.
+func (e *Engine) loadAuthority(ctx context.Context, d canon.Digest) error {
+	_, err := e.authorityOf(ctx, d)
+	return err
 }
 
 // maxResends bounds how often one message is sent again after its run's spec was loaded. More than once is needed only

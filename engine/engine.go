@@ -78,7 +78,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 func newExecutor(cfg Config) *executor {
 	return &executor{
 		keys: cfg.Keys, random: cfg.Random, limits: cfg.Limits.run(), callBudget: cfg.CallBudget,
-		batchBudget: cfg.BatchBudget, dev: cfg.Dev, stuck: newStuckCalls(cfg.Logger),
+		batchBudget: cfg.BatchBudget, dev: cfg.Dev, stuck: newStuckCalls(cfg.Logger), log: cfg.Logger,
 	}
 }
 
@@ -200,11 +200,14 @@ func (e *Engine) NewID() string { return e.cfg.NewID() }
 
 // Stats are figures of this process.
 type Stats struct {
-	AbandonedCalls int // calls of workflow functions that ran too long and have not returned
-	Waiters        int // callers in Wait
+	AbandonedCalls   int // calls of workflow functions that ran too long and have not returned
+	AbandonedQueries int // calls of query handlers, likewise
+	Waiters          int // callers in Wait
 }
 
 // Stats reads them; it costs no query.
 func (e *Engine) Stats() Stats {
-	return Stats{AbandonedCalls: e.exec.stuck.count(), Waiters: e.waiters.waiting()}
+	return Stats{
+		AbandonedCalls: e.exec.stuck.count(), AbandonedQueries: int(e.exec.strayQueries.Load()), Waiters: e.waiters.waiting(),
+	}
 }

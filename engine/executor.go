@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -22,6 +23,8 @@ type executor struct {
 	dev         bool          // call twice on the first round of a turn and compare
 	stuck       *stuckCalls
 	log         zerolog.Logger
+
+	strayQueries atomic.Int64 // abandoned calls of query handlers whose goroutines have not ended
 }
 
 // turnRequest is one run to take a turn of.

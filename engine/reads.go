@@ -13,13 +13,13 @@ import (
 // Input decodes the input of this generation into T, by the rules of encoding/json: unknown members are ignored and
 // numbers in an `any` become float64. Use json.RawMessage or json.Number where a number must stay exact. Returning the
 // error from the workflow blocks the run; a schema in the spec refuses such an input at the door.
-func Input[T any](ctx *Context) (T, error) {
+func Input[T any](ctx Reader) (T, error) {
 	return decode[T]("input", ctx.use().Input().Bytes())
 }
 
 // SignalPayload decodes the payload of the signal that completed a wait. The bool is false while the wait is unknown,
 // open or timed out. Decoding is that of Input.
-func SignalPayload[T any](ctx *Context, waitID string) (T, bool, error) {
+func SignalPayload[T any](ctx Reader, waitID string) (T, bool, error) {
 	status, payload := ctx.use().Wait(waitID)
 	if status != history.WaitDone {
 		var none T
@@ -30,7 +30,7 @@ func SignalPayload[T any](ctx *Context, waitID string) (T, bool, error) {
 }
 
 // HookPayload decodes the answer to a hook. The bool is false unless the hook is Answered. Decoding is that of Input.
-func HookPayload[T any](ctx *Context, hookID string) (T, bool, error) {
+func HookPayload[T any](ctx Reader, hookID string) (T, bool, error) {
 	h := ctx.use().Hook(spec.HookID(hookID))
 	if h.State != history.StateResumed {
 		var none T
@@ -64,17 +64,17 @@ func (e *decodeError) Error() string { return e.text }
 func (e *decodeError) Unwrap() error { return e.cause }
 
 // WaitTimedOut says that the wait's deadline passed before a signal was accepted for it.
-func (c *Context) WaitTimedOut(waitID string) bool {
-	status, _ := c.use().Wait(waitID)
+func (r *reads) WaitTimedOut(waitID string) bool {
+	status, _ := r.use().Wait(waitID)
 	return status == history.WaitLate
 }
 
 // TimerFired says that the timer's due time passed while it was named.
-func (c *Context) TimerFired(timerID string) bool { return c.use().TimerFired(timerID) }
+func (r *reads) TimerFired(timerID string) bool { return r.use().TimerFired(timerID) }
 
 // First is the ID, of those given, that settled first: a wait, a timer or a hook. It never changes once it is not
 // empty, so it is what to branch on after a race with a hook, which may still settle later.
-func (c *Context) First(ids ...string) string { return c.use().First(ids...) }
+func (r *reads) First(ids ...string) string { return r.use().First(ids...) }
 
 // HookState is where a hook stands for workflow code.
 type HookState string
@@ -90,8 +90,8 @@ const (
 )
 
 // HookState says where a hook stands; a switch over it leaves no case out.
-func (c *Context) HookState(hookID string) HookState {
-	h := c.use().Hook(spec.HookID(hookID))
+func (r *reads) HookState(hookID string) HookState {
+	h := r.use().Hook(spec.HookID(hookID))
 	switch {
 	case h.Rejected != nil:
 		return Rejected
@@ -109,10 +109,10 @@ func (c *Context) HookState(hookID string) HookState {
 }
 
 // HookDisposed says that the hook was withdrawn.
-func (c *Context) HookDisposed(hookID string) bool { return c.HookState(hookID) == Disposed }
+func (r *reads) HookDisposed(hookID string) bool { return r.HookState(hookID) == Disposed }
 
 // HookExpired says that the hook's deadline passed without an answer.
-func (c *Context) HookExpired(hookID string) bool { return c.HookState(hookID) == Expired }
+func (r *reads) HookExpired(hookID string) bool { return r.HookState(hookID) == Expired }
 
 // Rejection says why a hook could not be opened.
 type Rejection = history.Rejection
@@ -126,8 +126,8 @@ const (
 )
 
 // HookRejected says that the hook could not be opened, and why.
-func (c *Context) HookRejected(hookID string) (Rejection, bool) {
-	h := c.use().Hook(spec.HookID(hookID))
+func (r *reads) HookRejected(hookID string) (Rejection, bool) {
+	h := r.use().Hook(spec.HookID(hookID))
 	if h.Rejected == nil {
 		return Rejection{}, false
 	}
@@ -145,9 +145,9 @@ type Signal struct {
 
 // Signals lists the unread signals of a name in acceptance order, without consuming them. What arrives later changes
 // it: use it in an output, not to choose between decisions that a later call would take back.
-func (c *Context) Signals(name string) []Signal {
+func (r *reads) Signals(name string) []Signal {
 	var unread []Signal
-	for _, s := range c.use().Peek(name) {
+	for _, s := range r.use().Peek(name) {
 		unread = append(unread, Signal{ID: s.SignalID, Name: s.Name, Payload: bytes.Clone(s.Payload.Bytes()), Source: s.Source, Actor: s.Actor})
 	}
 	return unread

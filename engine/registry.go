@@ -17,8 +17,10 @@ import (
 
 // registration is the code of one workflow version in this process.
 type registration struct {
-	spec spec.WorkflowSpec
-	fn   Workflow
+	spec    spec.WorkflowSpec
+	fn      Workflow
+	queries map[string]QueryFunc
+	slots   chan struct{} // one taken by each call of a query handler
 }
 
 // registry holds what this process can advance. It is safe for concurrent use.
@@ -36,16 +38,16 @@ var (
 	errNoFunction      = errors.New("engine: a workflow needs a function")
 )
 
-func (r *registry) add(s spec.WorkflowSpec, fn Workflow) error {
+func (r *registry) add(code registration) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.frozen {
 		return errRegisteredLate
 	}
-	if _, known := r.code[codeOf(s)]; known {
+	if _, known := r.code[codeOf(code.spec)]; known {
 		return errRegisteredTwice
 	}
-	r.code[codeOf(s)] = registration{spec: s, fn: fn}
+	r.code[codeOf(code.spec)] = code
 	return nil
 }
 
@@ -78,13 +80,12 @@ const registerTimeout = 10 * time.Second
 // runs of it. It comes before Run and waits up to 10 s for the database. Several versions of one workflow may be
 // registered side by side; a run keeps the version it was started with.
 //
+// The options are the handlers of the queries that the spec declares, each of which needs one.
+//
 // Registering an equal spec again, in this or another process, changes nothing. Errors: *InvalidError for a malformed
-// spec or schema, *SpecChangedError when the version is stored with another spec (in Dev mode it is replaced, for new
+// spec or schema, a declared query without a handler and a handler of an undeclared one, *SpecChangedError when the version is stored with another spec (in Dev mode it is replaced, for new
 // runs only, with a warning in the log), ErrUnavailable.
-func (e *Engine) Register(s spec.WorkflowSpec, fn Workflow) error {
-	if fn == nil {
-		return errNoFunction
-	}
+func (e *Engine) Register(s spec.WorkflowSpec, fn Workflow, opts ...CodeOption) error {
 	if err := s.Validate(); err != nil {
 		return err
 	}
@@ -93,11 +94,15 @@ func (e *Engine) Register(s spec.WorkflowSpec, fn Workflow) error {
 	if err != nil {
 		return err
 	}
+	code, err := newRegistration(s, fn, opts)
+	if err != nil {
+		return err
+	}
 	document, err := canon.Marshal(s)
 	if err != nil {
 		return &InvalidError{Field: "spec", Rule: err.Error()}
 	}
-	if err := e.registry.add(s, fn); err != nil {
+	if err := e.registry.add(code); err != nil {
 		return fmt.Errorf("%w: %s", err, codeOf(s))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), registerTimeout)

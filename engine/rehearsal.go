@@ -29,7 +29,7 @@ type Rehearsal struct {
 }
 
 // RehearsalConfig is what a Rehearsal is made of. Every field is required but Limits, CallBudget and Logger, whose zero
-// values are the defaults of Config.
+// values are the defaults of Config, and Code.
 type RehearsalConfig struct {
 	Namespace  spec.Namespace
 	RunID      spec.RunID
@@ -39,19 +39,22 @@ type RehearsalConfig struct {
 	Limits     Limits
 	CallBudget time.Duration
 	Logger     zerolog.Logger
+	Code       []CodeOption // the handlers of the spec's queries
 }
 
-// Rehearse prepares a run. Errors: *InvalidError for a malformed spec, schema, namespace or run ID.
+// Rehearse prepares a run. Errors: *InvalidError for a malformed spec, schema, namespace or run ID, a declared query
+// without a handler and a handler of an undeclared one.
 func Rehearse(s spec.WorkflowSpec, fn Workflow, cfg RehearsalConfig) (*Rehearsal, error) {
 	key := history.RunKey{Namespace: cfg.Namespace, RunID: cfg.RunID}
 	if err := errors.Join(s.Validate(), key.Namespace.Validate(), key.RunID.Validate()); err != nil {
 		return nil, err
 	}
-	if fn == nil {
-		return nil, errNoFunction
-	}
 	s = s.Normalized()
 	auth, err := newAuthority(s)
+	if err != nil {
+		return nil, err
+	}
+	code, err := newRegistration(s, fn, cfg.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +63,7 @@ func Rehearse(s spec.WorkflowSpec, fn Workflow, cfg RehearsalConfig) (*Rehearsal
 			Keys: cfg.Keys, Random: cfg.Random, Limits: cfg.Limits, Dev: true, Logger: cfg.Logger,
 			CallBudget: or(cfg.CallBudget, defaultCallBudget), BatchBudget: time.Hour,
 		}),
-		code: registration{spec: s, fn: fn}, auth: auth, now: cfg.Now.UTC().Truncate(time.Microsecond), key: key,
+		code: code, auth: auth, now: cfg.Now.UTC().Truncate(time.Microsecond), key: key,
 		signals: map[spec.SignalID]history.Signal{}, hooks: map[spec.HookID]history.Hook{},
 	}, nil
 }

@@ -40,7 +40,8 @@ type kind struct {
 // kinds are tried in order; no two of them match one error.
 var kinds = []kind{
 	{VerdictAccepted, func(err error) bool { return err == nil }},
-	{VerdictBusy, is(ErrUnavailable, ErrBacklogFull)},
+	{VerdictBusy, is(ErrUnavailable, ErrBacklogFull, ErrCodeMissing)},
+	{VerdictBusy, as[*QueryFailedError]},
 	{VerdictConflict, as[*RunConflictError]},
 	{VerdictConflict, as[*SignalConflictError]},
 	{VerdictConflict, as[*HookConflictError]},
@@ -48,10 +49,12 @@ var kinds = []kind{
 	{VerdictConflict, is(ErrTokenNotMinted, ErrStaleAttempt, ErrLetterDecided)},
 	{VerdictGone, as[*HookClosedError]},
 	{VerdictGone, is(ErrRunEnded, ErrTaskClosed)},
-	{VerdictUnknown, is(ErrRunNotFound, ErrHookNotFound, ErrTokenNotFound, ErrSignalNotFound, ErrWorkflowNotFound, ErrLetterNotFound)},
+	{VerdictUnknown, is(ErrRunNotFound, ErrHookNotFound, ErrTokenNotFound, ErrSignalNotFound, ErrWorkflowNotFound)},
+	{VerdictUnknown, is(ErrLetterNotFound, ErrQueryUndeclared)},
 	{VerdictInvalid, as[*InvalidError]},
 	{VerdictInvalid, as[*PayloadError]},
 	{VerdictInvalid, as[*SchemaError]},
+	{VerdictInvalid, as[*QueryRefusedError]},
 	{VerdictInvalid, is(ErrPayloadTooLarge, ErrSignalUndeclared, ErrNoPublicURL)},
 	{VerdictDenied, is(ErrDisposeForbidden)},
 }

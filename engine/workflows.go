@@ -39,7 +39,9 @@ type Interface struct {
 	Version     string            `json:"version"`
 	Description string            `json:"description,omitempty"`
 	InputSchema json.RawMessage   `json:"input_schema,omitempty"`
-	Signals     []SignalInterface `json:"signals"` // by name
+	Signals     []SignalInterface `json:"signals"` // by name, as the other lists
+	Queries     []QueryInterface  `json:"queries"`
+	Updates     []UpdateInterface `json:"updates"`
 }
 
 // SignalInterface is one declared signal.
@@ -48,6 +50,17 @@ type SignalInterface struct {
 	Description string          `json:"description,omitempty"`
 	ArgSchema   json.RawMessage `json:"arg_schema,omitempty"`
 }
+
+// QueryInterface is one declared query.
+type QueryInterface struct {
+	Name           string          `json:"name"`
+	Description    string          `json:"description,omitempty"`
+	ArgSchema      json.RawMessage `json:"arg_schema,omitempty"`
+	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
+}
+
+// UpdateInterface is one declared update.
+type UpdateInterface QueryInterface
 
 // Interface describes the version of a workflow that new runs get. Errors: *InvalidError, ErrWorkflowNotFound,
 // ErrUnavailable.
@@ -59,13 +72,24 @@ func (e *Engine) Interface(ctx context.Context, workflow string) (Interface, err
 	if err != nil {
 		return Interface{}, err
 	}
-	declared := found.auth.spec.Normalized()
+	return interfaceOf(found.auth.spec), nil
+}
+
+func interfaceOf(s spec.WorkflowSpec) Interface {
+	s = s.Normalized()
 	shown := Interface{
-		Name: declared.Name, Version: declared.Version, Description: declared.Description, InputSchema: declared.Input,
-		Signals: make([]SignalInterface, len(declared.Signals)),
+		Name: s.Name, Version: s.Version, Description: s.Description, InputSchema: s.Input,
+		Signals: make([]SignalInterface, len(s.Signals)),
+		Queries: make([]QueryInterface, len(s.Queries)), Updates: make([]UpdateInterface, len(s.Updates)),
 	}
-	for i, s := range declared.Signals {
-		shown.Signals[i] = SignalInterface{Name: s.Name, Description: s.Description, ArgSchema: s.Schema}
+	for i, d := range s.Signals {
+		shown.Signals[i] = SignalInterface{Name: d.Name, Description: d.Description, ArgSchema: d.Schema}
 	}
-	return shown, nil
+	for i, d := range s.Queries {
+		shown.Queries[i] = QueryInterface{Name: d.Name, Description: d.Description, ArgSchema: d.Args, ResponseSchema: d.Response}
+	}
+	for i, d := range s.Updates {
+		shown.Updates[i] = UpdateInterface{Name: d.Name, Description: d.Description, ArgSchema: d.Args, ResponseSchema: d.Response}
+	}
+	return shown
 }

@@ -117,6 +117,14 @@ var (
 		code: "payload-schema", status: 422, verdict: engine.VerdictInvalid,
 		title: "Payload breaks its schema", detail: "The payload breaks the declared schema; violations name the places.",
 	}
+	queryNotDeclared = &problem{
+		code: "query-not-declared", status: 404, verdict: engine.VerdictUnknown,
+		title: "Query not declared", detail: "The workflow of the run declares no query of this name.",
+	}
+	queryRefused = &problem{
+		code: "query-refused", status: 422, verdict: engine.VerdictInvalid,
+		title: "Query refused", detail: "The workflow has no answer to this argument in this state of the run; violations say why.",
+	}
 	signalBacklogFull = &problem{
 		code: "signal-backlog-full", status: 429, verdict: engine.VerdictBusy, retryable: true,
 		title: "Signal backlog full", detail: "The run holds as many unread signals as it may; send again later.",
@@ -128,6 +136,18 @@ var (
 	unavailable = &problem{
 		code: "unavailable", status: 503, verdict: engine.VerdictBusy, retryable: true,
 		title: "Unavailable", detail: "The request could not be served now; send it again unchanged.",
+	}
+	codeMissing = &problem{
+		code: "code-missing", status: 503, verdict: engine.VerdictBusy, retryable: true,
+		title: "Code missing", detail: "This process does not have the code of the run's workflow version; another one may, so send the request again.",
+	}
+	queryTimeout = &problem{
+		code: "query-timeout", status: 503, verdict: engine.VerdictBusy, retryable: true,
+		title: "Query timeout", detail: "The workflow's code did not answer within its time.",
+	}
+	queryFailed = &problem{
+		code: "query-failed", status: 500, verdict: engine.VerdictBusy, retryable: true,
+		title: "Query failed", detail: "The workflow's code is at fault; cause says how.",
 	}
 	internal = &problem{
 		code: "internal", status: 500, verdict: engine.VerdictBusy, retryable: true,

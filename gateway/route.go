@@ -39,6 +39,9 @@ func (g *Gateway) routes() []route {
 		{method: "POST", pattern: "/v1/runs/{run}/signals/{name}", needs: scopeSignalsSend, keyed: true, serve: g.sendSignal},
 		{method: "GET", pattern: "/v1/runs/{run}/signals/{signal}", needs: scopeRunsRead, serve: g.showSignal},
 
+		{method: "GET", pattern: "/v1/runs/{run}/queries/{name}", needs: scopeRunsRead, serve: g.askQuery},
+		{method: "POST", pattern: "/v1/runs/{run}/queries/{name}", needs: scopeRunsRead, serve: g.askQueryWith},
+
 		{method: "GET", pattern: "/v1/hooks", needs: scopeRunsRead, serve: g.listHooks},
 		{method: "POST", pattern: "/v1/hooks/dispose", needs: scopeHooksDispose, serve: g.disposeByTokenInBody},
 		{method: "GET", pattern: "/v1/runs/{run}/hooks", needs: scopeRunsRead, serve: g.listHooks},

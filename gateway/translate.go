@@ -19,6 +19,7 @@ var sentinels = []struct {
 	{engine.ErrTokenNotFound, notFound},
 	{engine.ErrSignalNotFound, notFound},
 	{engine.ErrWorkflowNotFound, notFound},
+	{engine.ErrQueryUndeclared, queryNotDeclared},
 	{engine.ErrRunEnded, runEnded},
 	{engine.ErrSignalUndeclared, signalNotDeclared},
 	{engine.ErrDisposeForbidden, forbidden},
@@ -26,6 +27,7 @@ var sentinels = []struct {
 	{engine.ErrBacklogFull, signalBacklogFull},
 	{engine.ErrTokenNotMinted, tokenHostSupplied},
 	{engine.ErrUnavailable, unavailable},
+	{engine.ErrCodeMissing, codeMissing},
 	// A use case that outlives its time is our slowness, never the caller's mistake.
 	{context.DeadlineExceeded, unavailable},
 	{context.Canceled, unavailable},
@@ -75,6 +77,21 @@ func translateTyped(err error) *refusal {
 	}
 	if e, ok := errors.AsType[*engine.HookClosedError](err); ok {
 		return &refusal{problem: hookClosed, cause: string(e.Cause)}
+	}
+	return translateQuery(err)
+}
+
+// translateQuery translates what the handler of a query does. Its own words are for callers, as a run's failure is.
+func translateQuery(err error) *refusal {
+	if e, ok := errors.AsType[*engine.QueryRefusedError](err); ok {
+		return &refusal{problem: queryRefused, violations: []violation{{Message: e.Reason}}}
+	}
+	if e, ok := errors.AsType[*engine.QueryFailedError](err); ok {
+		p := queryFailed
+		if e.Fault == engine.QueryOverBudget {
+			p = queryTimeout
+		}
+		return &refusal{problem: p, cause: string(e.Fault), fault: err}
 	}
 	return nil
 }

@@ -28,6 +28,10 @@ var samples = map[string]struct {
 	"ErrTokenNotFound":    {engine.ErrTokenNotFound, 404, "not-found"},
 	"ErrSignalNotFound":   {engine.ErrSignalNotFound, 404, "not-found"},
 	"ErrWorkflowNotFound": {engine.ErrWorkflowNotFound, 404, "not-found"},
+	"ErrQueryUndeclared":  {engine.ErrQueryUndeclared, 404, "query-not-declared"},
+	"ErrCodeMissing":      {engine.ErrCodeMissing, 503, "code-missing"},
+	"QueryRefusedError":   {&engine.QueryRefusedError{}, 422, "query-refused"},
+	"QueryFailedError":    {&engine.QueryFailedError{Fault: engine.QueryPanicked}, 500, "query-failed"},
 	"ErrRunEnded":         {engine.ErrRunEnded, 410, "run-ended"},
 	"ErrSignalUndeclared": {engine.ErrSignalUndeclared, 422, "signal-not-declared"},
 	"ErrDisposeForbidden": {engine.ErrDisposeForbidden, 403, "forbidden"},
@@ -146,6 +150,7 @@ func everyProblem() []*problem {
 		expectationFailed, headersTooLarge, malformedPayload, invalidArgument, keyInvalid, unauthorized, forbidden,
 		tokenHostSupplied, runConflict, signalConflict, hookPayloadConflict, hookAlreadyResumed, hookClosed, runEnded,
 		signalNotDeclared, payloadSchema, signalBacklogFull, unavailable, internal,
+		queryNotDeclared, queryRefused, codeMissing, queryTimeout, queryFailed,
 	}
 	return all
 }

@@ -71,6 +71,24 @@ func (r *Run) Failure() string {
 	return s.Error
 }
 
+// Query asks the run a question and decodes the answer. It fails the test when it is refused.
+func (r *Run) Query(name string, arg, into any) {
+	r.t.Helper()
+	answer, err := r.TryQuery(name, arg)
+	if err != nil {
+		r.t.Fatalf("query %q: %v\n%s", name, err, r.trace())
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		r.t.Fatalf("decode the answer to %q: %v", name, err)
+	}
+}
+
+// TryQuery asks the run a question, which may be refused. The argument is encoded as JSON.
+func (r *Run) TryQuery(name string, arg any) (json.RawMessage, error) {
+	r.t.Helper()
+	return r.r.Query(name, r.encode(arg))
+}
+
 // Hook is a hook as callers may see it. It fails the test when the hook was never created.
 func (r *Run) Hook(id spec.HookID) engine.HookView {
 	r.t.Helper()

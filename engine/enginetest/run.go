@@ -40,6 +40,11 @@ func CallBudget(d time.Duration) Option {
 	return func(c *engine.RehearsalConfig) { c.CallBudget = d }
 }
 
+// With gives the run what Register takes beside the function: the handlers of queries.
+func With(code ...engine.CodeOption) Option {
+	return func(c *engine.RehearsalConfig) { c.Code = append(c.Code, code...) }
+}
+
 // New prepares a run, and fails the test when the spec is malformed. Two runs of one test code are alike to the byte.
 func New(t testing.TB, s spec.WorkflowSpec, fn engine.Workflow, opts ...Option) *Run {
 	t.Helper()
