@@ -161,6 +161,8 @@ var before = []way{
 	ask(400, to("/v1/runs/<R>/hooks/<T>")).onlyMinted(),
 	ask(400, to("/v1/runs/<R>/signals/<T>")).onlyMinted(),
 	ask(400, to("/v1/workflows/<T>/interface")).onlyMinted(),
+	ask(400, to("/v1/runs/<R>/queries/<T>")).onlyMinted(),
+	tell(404, to("/v1/runs/<R>/queries/none"), to(`{"mode":"<B><T>","n":<9>}`)),
 	ask(400, to("/v1/runs?cursor=<T>")),
 	ask(400, to("/v1/runs?status=<T>")),
 	ask(400, to("/v1/runs?limit=<T>")),

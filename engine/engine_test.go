@@ -139,7 +139,7 @@ func TestGatewayWithoutCodeStartsRuns(t *testing.T) {
 	}
 	shown, err := gate.Interface(gate.ctx(), "greet")
 	want := `{"name":"greet","version":"1","description":"says what it hears","signals":[{"name":"a"},` +
-		`{"name":"hello","description":"words","arg_schema":{"type":"string"}}]}`
+		`{"name":"hello","description":"words","arg_schema":{"type":"string"}}],"queries":[],"updates":[]}`
 	if got := string(encode(t, shown)); err != nil || got != want {
 		t.Errorf("interface %s, %v", got, err)
 	}

@@ -165,7 +165,7 @@ func TestQuery_leaves_no_trace(t *testing.T) {
 	if _, err := r.resume("run", "gate", "yes"); err != nil {
 		t.Fatal(err)
 	}
-	r.until("run", "through with the answer", func(s engine.Snapshot) bool { return len(s.Waiting) == 2 })
+	r.atRest("run")
 	before := r.rows()
 	for range 3 {
 		answerTo[view](r, "run", "view", nil)
@@ -185,6 +185,18 @@ func TestQuery_leaves_no_trace(t *testing.T) {
 	if got := answerTo[view](r, "run", "view", nil); got.Gate != "answered" {
 		t.Errorf("got %+v", got)
 	}
+}
+
+// atRest waits until nothing is due in a run that has no deadline.
+func (r *rig) atRest(run spec.RunID) {
+	r.t.Helper()
+	r.until(run, "at rest", func(engine.Snapshot) bool {
+		var rests bool
+		if err := r.pool.QueryRow(r.ctx(), "select wake_at is null from runs where run_id = $1", string(run)).Scan(&rests); err != nil {
+			r.t.Fatal(err)
+		}
+		return rests
+	})
 }
 
 // rows has every row that belongs to a run, with the transactions that wrote and locked it.

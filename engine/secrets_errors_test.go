@@ -60,14 +60,21 @@ func TestSecretsAreInNoError(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t, pgtest.New(t))
 	cfg.Limits = engine.Limits{PayloadBytes: 4096, Backlog: 2}
-	r := idle(t, cfg, vault).run()
+	r := idle(t, cfg, vault)
+	if err := r.Register(oracleSpec, asleep, oracle...); err != nil {
+		t.Fatal(err)
+	}
+	r.run()
+	r.start(workflow{oracleSpec, asleep}, "asked", json.RawMessage(fmt.Sprintf(`{%q:%q}`, inKey, inText)))
 	for _, run := range []spec.RunID{"run", "ended", "cancelled", "boom"} {
 		r.start(vault, run, nil)
 		r.waiting(run, "answer", "never", "host", "read")
 	}
 	p := &provocation{rig: r, minted: r.link("run", "answer").Token.Reveal(), gone: r.link("ended", "answer").Token.Reveal()}
 	all := map[string]provoked{}
-	for _, part := range []map[string]provoked{p.ofRuns(), p.ofHooks(), p.ofPayloads(), p.ofKeys(), p.ofTheDatabase(), p.ofHistory(), p.ofTasks()} {
+	for _, part := range []map[string]provoked{
+		p.ofRuns(), p.ofHooks(), p.ofPayloads(), p.ofKeys(), p.ofTheDatabase(), p.ofHistory(), p.ofTasks(), p.ofQueries(),
+	} {
 		for name, e := range part {
 			all[name] = e
 		}

@@ -18,12 +18,42 @@ var doorSpec = spec.WorkflowSpec{
 		{Name: "end"},
 		{Name: "any/thing"},
 	},
+	Queries: []spec.Query{
+		{Name: "hook", Description: "What became of the hook.", Response: json.RawMessage(`{"type":"object"}`)},
+		{Name: "a/b ü", Args: json.RawMessage(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)},
+		{Name: "do"},
+	},
 	Hooks: []spec.Hook{
 		{Name: "internal", Audience: spec.Internal},
 		{Name: "soft", DisposableByToken: true},
 		{Name: "strict", Schema: json.RawMessage(`{"type":"object","properties":{"decision":{"enum":["approve","reject","escalate"]}},"required":["decision"]}`)},
 	},
 }
+
+var doorCode = []engine.CodeOption{
+	engine.OnQuery("hook", func(q *engine.QueryContext) (any, error) {
+		answer, _, err := engine.HookPayload[json.RawMessage](q, "h")
+		return map[string]any{"state": q.HookState("h"), "answer": answer, "unread": len(q.Signals("note"))}, err
+	}),
+	engine.OnQuery("a/b ü", func(q *engine.QueryContext) (any, error) { return q.Arg(), nil }),
+	engine.OnQuery("do", func(q *engine.QueryContext) (any, error) {
+		how, err := engine.QueryArg[string](q)
+		switch {
+		case err != nil:
+			return nil, err
+		case how == "panic":
+			panic("of the test")
+		case how == "wait":
+			<-stuckQueries
+		case how == "refuse":
+			return nil, errors.New("not this one")
+		}
+		return how, nil
+	}),
+}
+
+// stuckQueries is never written to; the goroutines that read it end with the process.
+var stuckQueries = make(chan struct{})
 
 // doorInput is the input of a door. Without a hook the run waits for "end" alone.
 type doorInput struct {

@@ -41,6 +41,7 @@ func TestPayload_that_is_no_JSON_value(t *testing.T) {
 			s.answer(token, payload),
 			s.signal("r", "any%2Fthing", "k", payload),
 			s.call("POST", "/v1/runs/r/hooks/h/resume", payload),
+			s.call("POST", "/v1/runs/r/queries/do", payload),
 		} {
 			t.Run(name, func(t *testing.T) {
 				checkProblem(t, r, 400, "malformed-payload")

@@ -39,6 +39,17 @@ func newEngine(t *testing.T) *engine.Engine {
 // engineOn runs an engine with the door on a database.
 func engineOn(t *testing.T, url string, change func(*engine.Config)) *engine.Engine {
 	t.Helper()
+	eng := bareEngine(t, url, change)
+	if err := eng.Register(doorSpec, door, doorCode...); err != nil {
+		t.Fatal(err)
+	}
+	run(t, eng)
+	return eng
+}
+
+// bareEngine is an engine without code, which does not run.
+func bareEngine(t *testing.T, url string, change func(*engine.Config)) *engine.Engine {
+	t.Helper()
 	settings, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)
@@ -57,10 +68,6 @@ func engineOn(t *testing.T, url string, change func(*engine.Config)) *engine.Eng
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := eng.Register(doorSpec, door); err != nil {
-		t.Fatal(err)
-	}
-	run(t, eng)
 	return eng
 }
 

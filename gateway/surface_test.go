@@ -189,6 +189,19 @@ func TestSurface_workflows(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
+	want = []string{"[arg_schema name] a/b ü", "[name] do", "[description name response_schema] hook"}
+	names = nil
+	queries, _ := shown.field("queries").([]any)
+	for _, query := range queries {
+		names = append(names, fmt.Sprintf("%v %v", keys(query.(map[string]any)), query.(map[string]any)["name"]))
+	}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if updates, _ := shown.field("updates").([]any); updates == nil || len(updates) > 0 || shown.text("verdict") != "accepted" {
+		t.Errorf("got %s", shown.raw)
+	}
+	checkProblem(t, s.call("GET", "/v1/workflows/test.none/interface", ""), 404, "not-found")
 }
 
 func TestSurface_a_blocked_run_takes_messages_and_is_retried(t *testing.T) {
