@@ -11,9 +11,29 @@ import (
 	"github.com/flowgate-go/flowgate/spec"
 )
 
-// Reader shows a run to code: it is the *Context of a workflow function, or the *QueryContext of a query. Functions such
-// as SignalPayload take both.
-type Reader interface{ use() *history.State }
+// Reader shows a run to code: it is the *Context of a workflow function, or the *QueryContext of a query, so that both can
+// use one function of the author's. Functions such as SignalPayload take it.
+type Reader interface {
+	RunID() spec.RunID
+	Namespace() spec.Namespace
+	Workflow() string
+	Version() string
+	Generation() int
+	Input() json.RawMessage
+	StartedAt() time.Time
+	HistoryLength() int64
+	CancelRequested() bool
+	WaitTimedOut(waitID string) bool
+	TimerFired(timerID string) bool
+	First(ids ...string) string
+	HookState(hookID string) HookState
+	HookDisposed(hookID string) bool
+	HookExpired(hookID string) bool
+	HookRejected(hookID string) (Rejection, bool)
+	Signals(name string) []Signal
+
+	use() *history.State
+}
 
 // reads is what a Context and a QueryContext show alike. It belongs to one call.
 type reads struct {

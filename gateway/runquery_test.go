@@ -124,6 +124,7 @@ func TestQuery_that_does_not_return(t *testing.T) {
 	}
 	checkAccepted(t, s.answer(token, `1`))
 	s.awaitStatus("r", engine.StatusCompleted)
+	checkProblem(t, s.call("POST", "/v1/runs/r/queries/do", `"wait"`), 503, "query-timeout") // of an ended run too, and not 410
 }
 
 // A gateway without the code of the workflow knows what is declared, and says of the rest that another process may know.

@@ -40,8 +40,9 @@ func Of(t reflect.Type) (_ json.RawMessage, err error) {
 	root.Version = "" // the dialect of every schema here
 	n := nulls{names: names, defs: root.Definitions, seen: map[*jsonschema.Schema]bool{}}
 	n.visit(t, root)
+	root = inlineRoot(root)
 	n.allowAt(t, &root)
-	text, err := inlineRoot(root)
+	text, err := json.Marshal(root)
 	if err != nil {
 		return nil, fmt.Errorf("encode the schema of type %s: %w", t, err)
 	}
@@ -53,20 +54,17 @@ func Of(t reflect.Type) (_ json.RawMessage, err error) {
 
 const refPrefix = "#/$defs/"
 
-// inlineRoot encodes a schema; a definition that only the root refers to takes
-// the root's place.
-func inlineRoot(root *jsonschema.Schema) ([]byte, error) {
-	text, err := json.Marshal(root)
+// inlineRoot puts a definition that only the root refers to in the root's place.
+func inlineRoot(root *jsonschema.Schema) *jsonschema.Schema {
 	name, refers := strings.CutPrefix(root.Ref, refPrefix)
-	if err != nil || !refers || strings.Count(string(text), strconv.Quote(root.Ref)) > 1 {
-		return text, err
+	text, err := json.Marshal(root)
+	if !refers || err != nil || strings.Count(string(text), strconv.Quote(root.Ref)) > 1 {
+		return root
 	}
 	whole := *root.Definitions[name]
 	delete(root.Definitions, name)
-	if len(root.Definitions) > 0 {
-		whole.Definitions = root.Definitions
-	}
-	return json.Marshal(&whole)
+	whole.Definitions = root.Definitions
+	return &whole
 }
 
 // typeNames names definitions. The library takes a type's own name, which two

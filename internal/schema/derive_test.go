@@ -75,6 +75,7 @@ func TestOf(t *testing.T) {
 		"a struct": {reflect.TypeFor[person](), `{"type":"object","properties":{
 			"name":{"type":"string","minLength":1,"description":"As on the badge."},"email":{"type":"string","format":"email"}},
 			"required":["name"]}`},
+		"a pointer to one": {reflect.TypeFor[*base](), `{"type":["object","null"],"properties":{"ID":{"type":"string"}},"required":["ID"]}`},
 		"one that holds itself": {reflect.TypeFor[node](), `{"$ref":"#/$defs/node","$defs":{"node":{"type":"object","properties":{
 			"value":{"type":"integer"},"children":{"type":"array","items":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]}}},
 			"required":["value"]}}}`},
