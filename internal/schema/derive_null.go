@@ -42,6 +42,7 @@ func (n nulls) visit(t reflect.Type, s *jsonschema.Schema) {
 		}
 		n.visit(t.Elem(), s.AdditionalProperties)
 		n.allowAt(t.Elem(), &s.AdditionalProperties)
+	default: // nothing inside
 	}
 }
 

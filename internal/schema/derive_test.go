@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"encoding/json"
+	"errors"
 	htmltemplate "html/template"
 	"net"
 	"net/url"
@@ -146,7 +147,7 @@ func TestOf_refuses_what_does_not_fit(t *testing.T) {
 	for payload, at := range map[string]string{
 		`{"name":7}`: "/name", `{"name":""}`: "/name", `{}`: "", `[]`: "", `null`: "", `{"name":"a","email":"b"}`: "/email",
 	} {
-		err, ok := compiled.Validate([]byte(payload)).(*schema.Error)
+		err, ok := errors.AsType[*schema.Error](compiled.Validate([]byte(payload)))
 		if !ok || err.Violations[0].Pointer != at {
 			t.Errorf("%s: %v", payload, err)
 		}
