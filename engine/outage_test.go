@@ -35,6 +35,7 @@ func TestC51_DatabaseOutageIsBusyAndPasses(t *testing.T) {
 			return err
 		},
 		"snapshot": func() error { _, err := r.Snapshot(r.ctx(), "run"); return err },
+		"query":    func() error { _, err := r.Query(r.ctx(), "run", "any", nil); return err },
 		"ping":     func() error { return r.Ping(r.ctx()) },
 	} {
 		began := time.Now()

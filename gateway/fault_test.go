@@ -59,6 +59,9 @@ func TestFault_32_a_lock_is_held(t *testing.T) {
 	if r := s.call("GET", "/v1/runs/locked", ""); r.status != http.StatusOK {
 		t.Errorf("reads wait for the lock: %d", r.status)
 	}
+	if r := s.call("GET", "/v1/runs/locked/queries/hook", ""); r.status != http.StatusOK {
+		t.Errorf("queries wait for the lock: %d", r.status)
+	}
 	release()
 	checkAccepted(t, s.answer(token, `1`))
 	checkAccepted(t, s.signal("locked", "note", "k", `{"n":1}`))
@@ -79,6 +82,7 @@ func TestC71_the_database_is_down(t *testing.T) {
 		checkBusy(t, func() reply { return s.answer(token, `1`) })
 		checkBusy(t, func() reply { return s.signal("r", "note", "k", `{"n":1}`) })
 		checkBusy(t, func() reply { return s.call("GET", "/v1/runs/r", "") })
+		checkBusy(t, func() reply { return s.call("GET", "/v1/runs/r/queries/hook", "") })
 		checkBusy(t, func() reply { return s.call("POST", "/v1/runs/r/cancel", "") })
 	}
 	// What needs no look-up is still said.
