@@ -21,7 +21,7 @@ import (
 func TestQuery_that_spins_is_given_up(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t, pgtest.New(t))
-	cfg.CallBudget = 150 * time.Millisecond
+	cfg.CallBudget = 500 * time.Millisecond
 	release, used := make(chan struct{}), make(chan bool, 100)
 	stuck := spec.WorkflowSpec{Name: "stuck", Version: "1", Signals: tallySpec.Signals, Queries: []spec.Query{{Name: "spin"}}}
 	spin := func(q *engine.QueryContext) (any, error) {
