@@ -30,6 +30,11 @@ type Reader interface {
 	HookDisposed(hookID string) bool
 	HookExpired(hookID string) bool
 	HookRejected(hookID string) (Rejection, bool)
+	StepFailed(stepID string) (*StepFailure, bool)
+	StepCancelled(stepID string) bool
+	ChildFailed(childID string) (*ChildFailure, bool)
+	CallDelivered(callID string) bool
+	CallFailed(callID string) (*CallFailure, bool)
 	Signals(name string) []Signal
 
 	use() *history.State

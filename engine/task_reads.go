@@ -73,7 +73,7 @@ func (f *CallFailure) Error() string { return fmt.Sprintf("call %q failed (%s)",
 
 // StepOutput decodes the output of a step. The bool is false while the step has none; once the step has failed the error
 // is its *StepFailure. Decoding is that of Input.
-func StepOutput[T any](ctx *Context, stepID string) (T, bool, error) {
+func StepOutput[T any](ctx Reader, stepID string) (T, bool, error) {
 	if f, failed := ctx.StepFailed(stepID); failed {
 		var none T
 		return none, false, f
@@ -83,7 +83,7 @@ func StepOutput[T any](ctx *Context, stepID string) (T, bool, error) {
 
 // ChildOutput decodes the output of a child. The bool is false while the child has none; once the child has failed the
 // error is its *ChildFailure. Decoding is that of Input.
-func ChildOutput[T any](ctx *Context, childID string) (T, bool, error) {
+func ChildOutput[T any](ctx Reader, childID string) (T, bool, error) {
 	if f, failed := ctx.ChildFailed(childID); failed {
 		var none T
 		return none, false, f
@@ -91,7 +91,7 @@ func ChildOutput[T any](ctx *Context, childID string) (T, bool, error) {
 	return taskOutput[T](ctx, childID, history.KindChild)
 }
 
-func taskOutput[T any](ctx *Context, id string, kind history.Kind) (T, bool, error) {
+func taskOutput[T any](ctx Reader, id string, kind history.Kind) (T, bool, error) {
 	t := ctx.use().Task(id)
 	if t.Kind != kind || t.State != history.TaskCompleted {
 		var none T
@@ -102,16 +102,16 @@ func taskOutput[T any](ctx *Context, id string, kind history.Kind) (T, bool, err
 }
 
 // failed gives why a task of a kind failed; nil when it did not.
-func (c *Context) failed(id string, kind history.Kind) *history.Failure {
-	if t := c.use().Task(id); t.Kind == kind {
+func (r *reads) failed(id string, kind history.Kind) *history.Failure {
+	if t := r.use().Task(id); t.Kind == kind {
 		return t.Failure
 	}
 	return nil
 }
 
 // StepFailed says that a step failed for good, and why.
-func (c *Context) StepFailed(stepID string) (*StepFailure, bool) {
-	f := c.failed(stepID, history.KindStep)
+func (r *reads) StepFailed(stepID string) (*StepFailure, bool) {
+	f := r.failed(stepID, history.KindStep)
 	if f == nil {
 		return nil, false
 	}
@@ -119,14 +119,14 @@ func (c *Context) StepFailed(stepID string) (*StepFailure, bool) {
 }
 
 // StepCancelled says that the step was withdrawn with CancelStep before it had an outcome.
-func (c *Context) StepCancelled(stepID string) bool {
-	t := c.use().Task(stepID)
+func (r *reads) StepCancelled(stepID string) bool {
+	t := r.use().Task(stepID)
 	return t.Kind == history.KindStep && t.State == history.TaskCancelled
 }
 
 // ChildFailed says that a child failed, was cancelled or could not be started, and why.
-func (c *Context) ChildFailed(childID string) (*ChildFailure, bool) {
-	f := c.failed(childID, history.KindChild)
+func (r *reads) ChildFailed(childID string) (*ChildFailure, bool) {
+	f := r.failed(childID, history.KindChild)
 	if f == nil {
 		return nil, false
 	}
@@ -134,14 +134,14 @@ func (c *Context) ChildFailed(childID string) (*ChildFailure, bool) {
 }
 
 // CallDelivered says that another run has accepted the message of a call.
-func (c *Context) CallDelivered(callID string) bool {
-	t := c.use().Task(callID)
+func (r *reads) CallDelivered(callID string) bool {
+	t := r.use().Task(callID)
 	return t.Kind == history.KindCall && t.State == history.TaskCompleted
 }
 
 // CallFailed says that another run refused the message of a call for good, and why.
-func (c *Context) CallFailed(callID string) (*CallFailure, bool) {
-	f := c.failed(callID, history.KindCall)
+func (r *reads) CallFailed(callID string) (*CallFailure, bool) {
+	f := r.failed(callID, history.KindCall)
 	if f == nil {
 		return nil, false
 	}

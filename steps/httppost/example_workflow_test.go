@@ -1,5 +1,3 @@
-//go:build runstep
-
 package httppost_test
 
 import (
