@@ -26,6 +26,7 @@ type Rehearsal struct {
 	events  []history.Event
 	signals map[spec.SignalID]history.Signal
 	hooks   map[spec.HookID]history.Hook
+	tasks   map[history.TaskKey]history.Task
 }
 
 // RehearsalConfig is what a Rehearsal is made of. Every field is required but Limits, CallBudget and Logger, whose zero
@@ -65,6 +66,7 @@ func Rehearse(s spec.WorkflowSpec, fn Workflow, cfg RehearsalConfig) (*Rehearsal
 		}),
 		code: code, auth: auth, now: cfg.Now.UTC().Truncate(time.Microsecond), key: key,
 		signals: map[spec.SignalID]history.Signal{}, hooks: map[spec.HookID]history.Hook{},
+		tasks: map[history.TaskKey]history.Task{},
 	}, nil
 }
 

@@ -27,12 +27,14 @@ func (r *Rehearsal) parse(raw []byte) (canon.Payload, error) {
 func (r *Rehearsal) accept(m history.Message) (Receipt, error) {
 	records := history.Records{
 		Run: r.run, Known: r.begun(), Fresh: len(r.events) == 0, Signals: r.signals, Hooks: r.hooks,
+		Tasks: r.tasks,
 	}
 	receipt, err := records.Accept(m, r.auth, r.exec.limits, r.now)
 	if err != nil {
 		return Receipt{}, err
 	}
 	r.run = records.Run
+	r.keepTasks(records.NewTasks, records.ClosedTasks)
 	if err := r.append(records.Events); err != nil {
 		return Receipt{}, err
 	}
@@ -130,6 +132,7 @@ func (r *Rehearsal) commit(out history.Outcome) error {
 	for _, h := range out.ClosedHooks {
 		r.hooks[h.ID] = h
 	}
+	r.keepTasks(out.NewTasks, out.ClosedTasks)
 	return nil
 }
 
