@@ -14,7 +14,7 @@ import (
 
 // tiny makes every measurement in a few seconds. Its figures say nothing.
 var tiny = measure.Sizes{
-	Raw: 20 * time.Millisecond, Floor: 200, FloorAlone: 10, Trips: map[int]int{1: 4, 16: 32, 64: 64}, Burst: 200, Bursts: 1, Hooks: 100,
+	Raw: 20 * time.Millisecond, Floor: 200, FloorAlone: 10, Trips: map[int]int{1: 4, 16: 32, 64: 64}, Steps: map[int]int{1: 4, 64: 64}, Burst: 200, Bursts: 1, Hooks: 100,
 	Steady: 50 * time.Millisecond, Histories: []int{1, 2, 5, 100}, Samples: 3, Sequences: 1, Cold: 1, Idle: []int{50, 100},
 	IdleFor: 100 * time.Millisecond, Pairs: 1, Small: 50,
 }

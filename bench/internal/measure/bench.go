@@ -29,6 +29,7 @@ type Sizes struct {
 	Floor      int           // runs of a floor with many clients
 	FloorAlone int           // runs of a floor with one client
 	Trips      map[int]int   // round trips by number of clients
+	Steps      map[int]int   // runs of steps and of children by number of clients
 	Burst      int           // runs of a burst
 	Bursts     int           // how often in a repetition: a burst is short
 	Hooks      int           // runs that wait for a callback
@@ -47,11 +48,14 @@ type Sizes struct {
 // parked runs stay: they are what figures are named after.
 func (s Sizes) Share(part float64) Sizes {
 	of := func(n int) int { return max(int(part*float64(n)), 1) }
-	trips := map[int]int{}
+	trips, steps := map[int]int{}, map[int]int{}
 	for clients, n := range s.Trips {
 		trips[clients] = of(n)
 	}
-	s.Floor, s.FloorAlone, s.Trips, s.Burst, s.Hooks = of(s.Floor), of(s.FloorAlone), trips, of(s.Burst), of(s.Hooks)
+	for clients, n := range s.Steps {
+		steps[clients] = of(n)
+	}
+	s.Floor, s.FloorAlone, s.Trips, s.Steps, s.Burst, s.Hooks = of(s.Floor), of(s.FloorAlone), trips, steps, of(s.Burst), of(s.Hooks)
 	return s
 }
 
@@ -68,6 +72,7 @@ var All = []Measurement{
 	{Name: "floors", Run: Floors},
 	{Name: "burst", Run: Burst},
 	{Name: "trips", Run: Trips},
+	{Name: "steps", Run: Steps},
 	{Name: "hooks", Run: Hooks},
 	{Name: "fan-in", Run: FanIn},
 	{Name: "resume", Run: Resume},

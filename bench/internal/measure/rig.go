@@ -63,10 +63,13 @@ func (r *rig) start(ctx context.Context, publicURL string) (err error) {
 	for _, w := range []struct {
 		spec spec.WorkflowSpec
 		fn   engine.Workflow
-	}{{waitSpec, waitOnce}, {hookSpec, hookOnce}, {takeSpec, r.taker.take}} {
+	}{{waitSpec, waitOnce}, {hookSpec, hookOnce}, {takeSpec, r.taker.take}, {directSpec, direct}, {stepsSpec, inSteps}, {parentSpec, parent}} {
 		if err := r.engine.Register(w.spec, w.fn); err != nil {
 			return err
 		}
+	}
+	if err := r.engine.RegisterStep("bench.echo", echo); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
