@@ -112,7 +112,7 @@ func (s *Store) announce(changed []*record) {
 		for _, id := range rec.NewSignals {
 			s.sent.add(run.Key, id)
 		}
-		s.tellTasks(run.Key, rec.dueTasks(), rec.ClosedTasks)
+		s.tellDue(run.Key, rec.dueTasks(), rec.ClosedTasks)
 		if run.Status.Ended() {
 			s.cfg.Ended(run.Key, nil)
 			s.notify.ended()

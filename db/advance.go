@@ -77,6 +77,7 @@ func (s *Store) Advance(ctx context.Context, a Advance) (Advanced, error) {
 	if err == nil {
 		return s.publishTurns(ctx, c), nil
 	}
+	s.letGo(c.runs, err)
 	s.floors.resetAll() // it did not look where it was to
 	if len(c.runs) == 0 || !worthAlone(err) {
 		return Advanced{}, translate(err)
@@ -106,6 +107,9 @@ func (s *Store) AdvanceOne(ctx context.Context, a Advance, run history.RunKey) (
 	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, func(ctx context.Context, conn *pgx.Conn) error {
 		return c.one(ctx, conn, run)
 	})
+	if err != nil {
+		s.letGo(c.runs, err)
+	}
 	switch {
 	case err == nil:
 		return s.publishTurns(ctx, c), nil
@@ -166,7 +170,7 @@ func (s *Store) publishTurns(ctx context.Context, c *claim) Advanced {
 func (s *Store) publishTurn(r *claimedRun) {
 	run := r.outcome.Run
 	s.records.put(storedRun{ID: r.ID, Run: run, bare: r.bare})
-	s.tellTasks(run.Key, r.outcome.NewTasks, r.outcome.ClosedTasks)
+	s.tellTasks(r)
 	if r.outcome.Ended {
 		s.cfg.Ended(run.Key, r.ending())
 		s.notify.ended()

@@ -47,6 +47,7 @@ type claimedRun struct {
 	outcome history.Outcome
 	events  sqlc.AppendEventsParams
 	rounds  int                // how often it was decided again because of hooks that were refused
+	begun   []history.Task     // new tasks that this process begins with the commit
 	dropped bool               // nothing of the turn is stored
 	err     error              // why the turn cannot be stored
 	cause   history.BlockCause // what the run is blocked with because of err

@@ -10,13 +10,13 @@ import (
 	"github.com/flowgate-go/flowgate/internal/history"
 )
 
-// commit stores the outcomes: those that change nothing but the run, its events and its signals in one round trip.
+// commit stores the outcomes: those that need no other statement than the one for all in one round trip.
 func (h *handedTurns) commit(ctx context.Context) error {
 	var plain, other []*claimedRun
 	for _, r := range h.runs {
 		switch {
 		case r.dropped:
-		case r.outcome.Blocked || !onlyEvents(r.outcome):
+		case r.outcome.Blocked || !writesOnly(r.outcome):
 			other = append(other, r)
 		default:
 			plain = append(plain, r)
@@ -31,9 +31,9 @@ func (h *handedTurns) commit(ctx context.Context) error {
 	return err
 }
 
-// onlyEvents says that an outcome has no row to write but those of the run, its events and its signals.
-func onlyEvents(o history.Outcome) bool {
-	return len(o.NewHooks)+len(o.ClosedHooks)+len(o.NewTasks)+len(o.ClosedTasks) == 0
+// writesOnly says that an outcome has no row to write but that of the run, and those of events, signals and new tasks.
+func writesOnly(o history.Outcome) bool {
+	return len(o.NewHooks)+len(o.ClosedHooks)+len(o.ClosedTasks) == 0
 }
 
 // publish follows outcomes that were stored, and lets the calls go that waited for these turns.
@@ -67,6 +67,7 @@ func (h *handedTurns) storePlain(ctx context.Context, runs []*claimedRun) error 
 	var params sqlc.AdvanceKnownParams
 	for i, r := range runs {
 		addKnown(&params, int32(i+1), r)
+		h.store.addKnownTasks(&params, int32(i+1), r)
 		params.ValidUntils = append(params.ValidUntils, h.until[r])
 	}
 	var held *[]int32
@@ -86,7 +87,11 @@ func (h *handedTurns) storePlain(ctx context.Context, runs []*claimedRun) error 
 	for i, r := range runs {
 		if r.dropped = !kept[i]; r.dropped && err == nil {
 			h.store.vain.add(r.ID, h.store.cfg.Clock())
+			h.store.letGo(runs[i:i+1], nil)
 		}
+	}
+	if err != nil {
+		h.store.letGo(runs, err)
 	}
 	return err
 }
@@ -123,6 +128,25 @@ func addKnown(p *sqlc.AdvanceKnownParams, place int32, r *claimedRun) {
 	}
 }
 
+// addKnownTasks adds the tasks that the outcome asks for.
+func (s *Store) addKnownTasks(p *sqlc.AdvanceKnownParams, place int32, r *claimedRun) {
+	var tasks taskChanges
+	tasks.advanced(s, r)
+	p.Lease = s.cfg.TaskLease.Seconds()
+	for i := range tasks.add.Runs {
+		p.TaskPlaces = append(p.TaskPlaces, place)
+		p.TaskGenerations = append(p.TaskGenerations, tasks.add.Generations[i])
+		p.TaskKinds = append(p.TaskKinds, tasks.add.Kinds[i])
+		p.TaskIds = append(p.TaskIds, tasks.add.TaskIds[i])
+		p.TaskNames = append(p.TaskNames, tasks.add.Names[i])
+		p.TaskSeqs = append(p.TaskSeqs, tasks.add.Seqs[i])
+		p.TaskTargets = append(p.TaskTargets, tasks.add.Targets[i])
+		p.TaskPolicies = append(p.TaskPolicies, tasks.add.Policies[i])
+		p.TaskCloseAts = append(p.TaskCloseAts, tasks.add.CloseAts[i])
+		p.TaskWorkers = append(p.TaskWorkers, tasks.add.Workers[i])
+	}
+}
+
 // storeOther writes outcomes as a claim does, after locking the runs that are still as known.
 func (h *handedTurns) storeOther(ctx context.Context, runs []*claimedRun) error {
 	if len(runs) == 0 {
@@ -151,6 +175,7 @@ func (h *handedTurns) storeOther(ctx context.Context, runs []*claimedRun) error 
 		return c.write(ctx)
 	})
 	if err != nil {
+		h.store.letGo(runs, err)
 		h.drop(runs)
 	}
 	return err

@@ -28,7 +28,7 @@ func (c *claim) write(ctx context.Context) error {
 		for _, h := range r.outcome.ClosedHooks {
 			addSettled(&hooks, r.ID, h)
 		}
-		tasks.advanced(r.ID, r.outcome)
+		tasks.advanced(c.store, r)
 		runs.add(r.ID, scheduleOf(r.Run), r.outcome.Run)
 	}
 	if runs.none() {

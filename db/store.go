@@ -36,9 +36,16 @@ type Config struct {
 	// Ready is called after a commit for each other run that became due, and with the zero RunRef by Nudge. It must not
 	// block.
 	Ready func(RunRef)
-	// Tasked is called after a commit with the kinds of the tasks that it made due, of steps with their names, and false
-	// when somebody in another process has to be told: nobody here does them. It must not block.
+	// Tasked is called after a commit with the kinds of the tasks that it made due, of steps with their names, and says
+	// false when somebody in another process has to be told: nobody here does them. It must not block.
 	Tasked func([]TaskWant) bool
+	// Reserve asks for room to do a task that is about to be stored, so that it is begun by this process in the same
+	// commit. What was reserved is begun, or released. They must not block.
+	Reserve func(TaskWant) bool
+	Begun   func([]ClaimedTask)
+	Release func([]TaskWant)
+	// TaskLease is the lease of tasks that are begun so.
+	TaskLease time.Duration
 	// Withdrawn is called after a commit with the tasks of a run that nobody needs any more. It must not block.
 	Withdrawn func(history.RunKey, []history.TaskKey)
 	// Ended is called after a commit that ended a run, with the run as ReadRun shows it if that is at hand, else nil. It
@@ -78,6 +85,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Tasked == nil {
 		c.Tasked = func([]TaskWant) bool { return false }
+	}
+	if c.Reserve == nil || c.Begun == nil || c.Release == nil {
+		c.Reserve = func(TaskWant) bool { return false }
 	}
 	if c.Withdrawn == nil {
 		c.Withdrawn = func(history.RunKey, []history.TaskKey) {}
@@ -173,9 +183,15 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 	_ = lanes.Wait()
 	s.refuseWaiting()
-	if !s.handed.empty() { // they are for others now
-		s.notify.ready()
-	}
+	s.GiveUp()
 	stopHints() // after the lanes, so that their last commits are hinted at
 	return hints.Wait()
+}
+
+// GiveUp has other processes look for the runs that were handed over, because nobody here goes on. Takes is to say so for
+// those that follow.
+func (s *Store) GiveUp() {
+	if !s.handed.empty() {
+		s.notify.ready()
+	}
 }

@@ -53,13 +53,17 @@ func (c *taskChanges) accepted(rec *record) {
 }
 
 // advanced adds what a turn decided.
-func (c *taskChanges) advanced(run int64, o history.Outcome) {
-	for _, t := range o.NewTasks {
-		c.insert(run, t)
+func (c *taskChanges) advanced(s *Store, r *claimedRun) {
+	for _, t := range r.outcome.NewTasks {
+		c.insert(r.ID, t)
+		if s.reserve(r, t) {
+			c.add.Workers[len(c.add.Workers)-1] = s.cfg.Process
+		}
 	}
-	for _, key := range o.ClosedTasks {
-		c.delete(run, key)
+	for _, key := range r.outcome.ClosedTasks {
+		c.delete(r.ID, key)
 	}
+	c.add.Lease = s.cfg.TaskLease.Seconds()
 }
 
 func (c *taskChanges) insert(run int64, t history.Task) {
@@ -113,21 +117,5 @@ func (c *taskChanges) queue(p *pipeline) {
 	}
 	if len(c.letters.Runs) > 0 {
 		p.exec(sqlc.InsertLetters, c.letters)
-	}
-}
-
-// tellTasks says, after their commit, what tasks of a run are due now and which are not to be done any more.
-func (s *Store) tellTasks(run history.RunKey, due []history.Task, closed []history.TaskKey) {
-	if len(closed) > 0 {
-		s.cfg.Withdrawn(run, closed)
-	}
-	var wants []TaskWant
-	for _, t := range due {
-		if !t.Held {
-			wants = append(wants, TaskWant{Kind: t.Kind, Name: t.Name, Most: 1})
-		}
-	}
-	if len(wants) > 0 && !s.cfg.Tasked(wants) {
-		s.notify.tasked()
 	}
 }

@@ -55,6 +55,8 @@ func (a *attempt) key() attemptKey { return attemptKey{a.task.Run, a.task.Task.T
 
 func (a *attempt) run() {
 	switch {
+	case a.task.Unsure && !a.confirm():
+		return
 	case a.task.Err() != nil:
 		a.w.log.Error().Err(a.task.Err()).Str("run", string(a.task.Run.RunID)).Msg("a task cannot be read here")
 		a.give(db.Attempt{Pause: unreadablePause})

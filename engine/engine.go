@@ -37,6 +37,7 @@ type Engine struct {
 	worker      atomic.Pointer[worker] // nil until Run
 	claimOnly   bool                   // nothing is handed over
 	started     atomic.Bool
+	ending      atomic.Bool // no turn begins any more
 }
 
 // New makes an engine and checks its keys against those that other processes on the database use. It starts nothing.
@@ -63,7 +64,8 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		Limits: e.limits, Authority: e.authorities.lookup, Process: cfg.Process, Log: cfg.Logger,
 		Clock: cfg.Clock,
 		Takes: e.takes, Handed: func() { hint(e.handed) }, Ready: e.ready,
-		Tasked: e.tasked, Withdrawn: e.withdrawn,
+		Tasked: e.tasked, Withdrawn: e.withdrawn, TaskLease: cfg.StepLease,
+		Reserve: e.reserve, Begun: e.begun, Release: e.release,
 		Ended: func(key history.RunKey, end *db.RunView) { e.waiters.wake(key, end) },
 	})
 	e.versions = &versions{load: e.store.SpecVersion, clock: cfg.Clock}
@@ -104,7 +106,8 @@ func (e *Engine) Run(ctx context.Context) error {
 		return errRunTwice
 	}
 	codes := e.registry.freeze()
-	e.worker.Store(newWorker(e))
+	quiet := make(chan struct{})
+	e.worker.Store(newWorker(e, quiet))
 	work, ctx := errgroup.WithContext(ctx)
 	storing, stopStoring := context.WithCancel(context.WithoutCancel(ctx)) // outcomes of steps are stored at the end, too
 	defer stopStoring()
@@ -112,6 +115,12 @@ func (e *Engine) Run(ctx context.Context) error {
 	work.Go(func() error {
 		defer stopStoring()
 		return e.worker.Load().run(ctx)
+	})
+	work.Go(func() error {
+		<-ctx.Done()
+		e.ending.Store(true)
+		e.store.GiveUp()
+		return nil
 	})
 	work.Go(func() error { return e.waiters.run(ctx) })
 	work.Go(func() error {
@@ -125,9 +134,12 @@ func (e *Engine) Run(ctx context.Context) error {
 		said := make(chan struct{}) // others must not say of a run under way that nobody has its code
 		work.Go(func() error { return e.heartbeat(ctx, codes, said) })
 		work.Go(func() error {
+			defer close(quiet)
 			<-said
 			return d.run(ctx)
 		})
+	} else {
+		close(quiet)
 	}
 	err := work.Wait()
 	if n := e.exec.stuck.count(); n > 0 {
@@ -149,7 +161,7 @@ func (e *Engine) ready(ref db.RunRef) {
 // takes says that this process moves on runs of a code now.
 func (e *Engine) takes(c db.Code) bool {
 	_, ours := e.registry.get(Code(c))
-	return ours && !e.claimOnly && !e.exec.stuck.full(c.Workflow)
+	return ours && !e.claimOnly && !e.ending.Load() && !e.exec.stuck.full(c.Workflow)
 }
 
 // wake has the dispatcher look for due runs. It never blocks.
@@ -168,6 +180,15 @@ func (e *Engine) tasked(wants []db.TaskWant) bool {
 	}
 	return true
 }
+
+func (e *Engine) reserve(want db.TaskWant) bool {
+	w := e.worker.Load()
+	return w != nil && !e.claimOnly && w.reserve(want)
+}
+
+func (e *Engine) begun(tasks []db.ClaimedTask) { e.worker.Load().begun(tasks) }
+
+func (e *Engine) release(wants []db.TaskWant) { e.worker.Load().unreserve(wants) }
 
 func (e *Engine) withdrawn(run history.RunKey, tasks []history.TaskKey) {
 	if w := e.worker.Load(); w != nil {

@@ -56,3 +56,15 @@ func (w *worker) renewOnce(ctx context.Context) {
 		}
 	}
 }
+
+// confirm finds out whether a task of which nobody knows whether it was stored is this worker's. One that cannot be asked
+// about is left to whoever claims it.
+func (a *attempt) confirm() bool {
+	mine := false
+	err := a.persist(func(ctx context.Context) error {
+		own, err := a.w.store.RenewTasks(ctx, a.w.process, a.w.lease, []db.TaskLease{{Task: a.task}})
+		mine = err == nil && own[0]
+		return err
+	})
+	return err == nil && mine
+}

@@ -30,6 +30,7 @@ type worker struct {
 	random  io.Reader
 	log     zerolog.Logger
 	nudges  <-chan struct{} // a task is due
+	quiet   <-chan struct{} // closed when no turn is stored any more in this process
 	freed   chan struct{}   // an attempt has ended: there is room; holds one
 	lines   []*line
 	final   context.Context // ends when run gives up what is under way
@@ -38,6 +39,7 @@ type worker struct {
 	attempts sync.WaitGroup
 	mu       sync.Mutex
 	underWay map[attemptKey]*attempt
+	closing  bool
 	failing  int // errors in a row
 }
 
@@ -47,17 +49,9 @@ type attemptKey struct {
 	task history.TaskKey
 }
 
-// line is what shares a number of slots: the steps of a queue, or the messages between runs.
-type line struct {
-	wants []db.TaskWant // without numbers
-	slots int
-	used  int // under the worker's lock
-	turn  int // whose turn it is to be asked for first
-}
-
-func newWorker(e *Engine) *worker {
+func newWorker(e *Engine, quiet <-chan struct{}) *worker {
 	w := &worker{
-		engine: e, store: e.store, process: e.cfg.Process, lease: e.cfg.StepLease, drain: e.cfg.StepDrain,
+		engine: e, quiet: quiet, store: e.store, process: e.cfg.Process, lease: e.cfg.StepLease, drain: e.cfg.StepDrain,
 		poll: e.cfg.PollInterval, clock: e.cfg.Clock, random: e.cfg.Random, log: e.cfg.Logger, nudges: e.tasks,
 		freed: make(chan struct{}, 1), underWay: map[attemptKey]*attempt{},
 	}
@@ -77,7 +71,7 @@ func newWorker(e *Engine) *worker {
 	return w
 }
 
-// run works until ctx ends, then ends what is under way and waits for it for a while.
+// run works until ctx ends, then ends what is under way and waits for it for a while, once nobody stores turns any more.
 func (w *worker) run(ctx context.Context) error {
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
 	renewed := make(chan struct{})
@@ -86,6 +80,8 @@ func (w *worker) run(ctx context.Context) error {
 		w.renew(renewing)
 	}()
 	w.work(ctx)
+	w.close()
+	<-w.quiet
 	w.shutDown()
 	w.giveUp()
 	stop()
@@ -149,7 +145,7 @@ func (w *worker) claim(ctx context.Context, look bool) (time.Duration, error) {
 	for _, t := range claimed.Tasks {
 		want := db.TaskWant{Kind: t.Task.Kind, Name: t.Task.Name}
 		got[want]++
-		w.begin(ctx, t, lines[want], asked)
+		w.begin(t, lines[want], asked)
 	}
 	for _, want := range wants {
 		if got[db.TaskWant{Kind: want.Kind, Name: want.Name}] == want.Most {
@@ -159,38 +155,25 @@ func (w *worker) claim(ctx context.Context, look bool) (time.Duration, error) {
 	return min(w.idle(), max(claimed.NextIn, shortestWait)), nil
 }
 
-// wants says what there is room for. Where a line has less room than names, each name has its turn.
-func (w *worker) wants() ([]db.TaskWant, map[db.TaskWant]*line) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	var wants []db.TaskWant
-	lines := map[db.TaskWant]*line{}
-	for _, l := range w.lines {
-		room := l.slots - l.used
-		for i := range l.wants {
-			if room <= 0 {
-				break
-			}
-			want := l.wants[(l.turn+i)%len(l.wants)]
-			lines[want] = l
-			want.Most = max(room/(len(l.wants)-i), 1)
-			room -= want.Most
-			wants = append(wants, want)
-		}
-		l.turn = (l.turn + 1) % len(l.wants)
-	}
-	return wants, lines
-}
-
-// begin starts an attempt in a goroutine of its own.
-func (w *worker) begin(ctx context.Context, t db.ClaimedTask, l *line, asked time.Time) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	a := &attempt{w: w, line: l, task: t, ctx: ctx, cancel: cancel, renewedAt: asked}
+// begin starts an attempt at a task that was claimed.
+func (w *worker) begin(t db.ClaimedTask, l *line, asked time.Time) {
 	w.mu.Lock()
 	l.used++
-	w.underWay[a.key()] = a // one that was lost to this very process gives its place up, and is told by its lease
 	w.mu.Unlock()
-	w.attempts.Add(1)
+	w.start(t, l, asked)
+}
+
+// start starts an attempt, which has its place, in a goroutine of its own.
+func (w *worker) start(t db.ClaimedTask, l *line, asked time.Time) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	a := &attempt{w: w, line: l, task: t, ctx: ctx, cancel: cancel, renewedAt: asked}
+	w.mu.Lock()
+	if w.closing {
+		cancel(ErrShuttingDown)
+	}
+	w.underWay[a.key()] = a // one that was lost to this very process gives its place up, and is told by its lease
+	w.attempts.Add(1)       // under the lock: whoever waits for the attempts has closed the worker before
+	w.mu.Unlock()
 	go func() {
 		defer w.attempts.Done()
 		defer cancel(nil)
@@ -218,13 +201,6 @@ func (w *worker) forget(a *attempt) {
 	}()
 }
 
-func (w *worker) release(l *line) {
-	w.mu.Lock()
-	l.used--
-	w.mu.Unlock()
-	hint(w.freed)
-}
-
 // withdrawn ends the attempts of tasks that nobody needs any more. It does not block.
 func (w *worker) withdrawn(run history.RunKey, tasks []history.TaskKey) {
 	w.mu.Lock()
@@ -236,13 +212,18 @@ func (w *worker) withdrawn(run history.RunKey, tasks []history.TaskKey) {
 	}
 }
 
-// shutDown ends what is under way and waits for it.
-func (w *worker) shutDown() {
+// close takes nothing more on and ends what is under way.
+func (w *worker) close() {
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closing = true
 	for _, a := range w.underWay {
 		a.cancel(ErrShuttingDown)
 	}
-	w.mu.Unlock()
+}
+
+// shutDown waits for what is under way.
+func (w *worker) shutDown() {
 	over := make(chan struct{})
 	go func() { // ends with the attempts, which may be after this process gave them up
 		w.attempts.Wait()

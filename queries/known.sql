@@ -206,6 +206,17 @@ WITH k AS MATERIALIZED (
         unnest(@consumed_generations::integer[])
     ) AS c (place, signal_id, wait_id, generation)
     WHERE s.run = ANY (ARRAY[(SELECT held.ids FROM held)[c.place]]) AND s.signal_id = c.signal_id
+), tasked AS (
+    INSERT INTO tasks (run, generation, kind, task_id, name, seq, target, policy, close_at, attempt, worker, run_after)
+    SELECT (SELECT held.ids FROM held)[t.place], t.generation, t.kind, t.task_id, t.name, t.seq, t.target, t.policy,
+        nullif(t.close_at, '0001-01-01T00:00:00Z'::timestamptz), (t.worker <> '')::integer, nullif(t.worker, ''),
+        statement_timestamp() + CASE WHEN t.worker <> '' THEN (@lease::float8) * interval '1 second' ELSE interval '0' END
+    FROM ROWS FROM (
+        unnest(@task_places::integer[]), unnest(@task_generations::integer[]), unnest(@task_kinds::text[]),
+        unnest(@task_ids::text[]), unnest(@task_names::text[]), unnest(@task_seqs::bigint[]), unnest(@task_targets::text[]),
+        unnest(@task_policies::text[]), unnest(@task_close_ats::timestamptz[]), unnest(@task_workers::text[])
+    ) AS t (place, generation, kind, task_id, name, seq, target, policy, close_at, worker)
+    WHERE (SELECT held.ids FROM held)[t.place] IS NOT NULL
 ), changed AS (
     UPDATE runs AS r SET
         status = k.status,

@@ -167,6 +167,17 @@ WITH k AS MATERIALIZED (
         unnest($23::integer[])
     ) AS c (place, signal_id, wait_id, generation)
     WHERE s.run = ANY (ARRAY[(SELECT held.ids FROM held)[c.place]]) AND s.signal_id = c.signal_id
+), tasked AS (
+    INSERT INTO tasks (run, generation, kind, task_id, name, seq, target, policy, close_at, attempt, worker, run_after)
+    SELECT (SELECT held.ids FROM held)[t.place], t.generation, t.kind, t.task_id, t.name, t.seq, t.target, t.policy,
+        nullif(t.close_at, '0001-01-01T00:00:00Z'::timestamptz), (t.worker <> '')::integer, nullif(t.worker, ''),
+        statement_timestamp() + CASE WHEN t.worker <> '' THEN ($24::float8) * interval '1 second' ELSE interval '0' END
+    FROM ROWS FROM (
+        unnest($25::integer[]), unnest($26::integer[]), unnest($27::text[]),
+        unnest($28::text[]), unnest($29::text[]), unnest($30::bigint[]), unnest($31::text[]),
+        unnest($32::text[]), unnest($33::timestamptz[]), unnest($34::text[])
+    ) AS t (place, generation, kind, task_id, name, seq, target, policy, close_at, worker)
+    WHERE (SELECT held.ids FROM held)[t.place] IS NOT NULL
 ), changed AS (
     UPDATE runs AS r SET
         status = k.status,
@@ -214,6 +225,17 @@ type AdvanceKnownParams struct {
 	ConsumedSignals     []string
 	ConsumedWaits       []string
 	ConsumedGenerations []int32
+	Lease               float64
+	TaskPlaces          []int32
+	TaskGenerations     []int32
+	TaskKinds           []string
+	TaskIds             []string
+	TaskNames           []string
+	TaskSeqs            []int64
+	TaskTargets         []string
+	TaskPolicies        []string
+	TaskCloseAts        []time.Time
+	TaskWorkers         []string
 }
 
 // The outcomes of turns of running runs that are due. Each is worth nothing after its valid_until.
@@ -242,6 +264,17 @@ func (q *Queries) AdvanceKnown(ctx context.Context, db DBTX, arg AdvanceKnownPar
 		arg.ConsumedSignals,
 		arg.ConsumedWaits,
 		arg.ConsumedGenerations,
+		arg.Lease,
+		arg.TaskPlaces,
+		arg.TaskGenerations,
+		arg.TaskKinds,
+		arg.TaskIds,
+		arg.TaskNames,
+		arg.TaskSeqs,
+		arg.TaskTargets,
+		arg.TaskPolicies,
+		arg.TaskCloseAts,
+		arg.TaskWorkers,
 	)
 	if err != nil {
 		return nil, err
