@@ -1,11 +1,13 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flowgate-go/flowgate/internal/history"
@@ -19,8 +21,13 @@ type author struct {
 	x       *executor
 	req     turnRequest
 	calls   chan *Context
-	answers chan answer // holds one, so that the goroutine never waits for a turn that has gone
+	answers chan answer   // holds one, so that the goroutine never waits for a turn that has gone
+	ended   chan struct{} // closed when the goroutine ends
 	timer   *time.Timer
+	fault   atomic.Pointer[string] // see Turn.Fault
+
+	current *Context // of the call under way; the goroutine's own
+	parked  bool     // the function waits in Turn.Next; the goroutine's during a call
 
 	mu        sync.Mutex
 	over      bool // the goroutine has ended
@@ -35,31 +42,57 @@ type answer struct {
 
 func startAuthor(x *executor, req turnRequest) *author {
 	a := &author{
-		x: x, req: req, calls: make(chan *Context), answers: make(chan answer, 1), timer: time.NewTimer(x.callBudget),
+		x: x, req: req, calls: make(chan *Context), answers: make(chan answer, 1), ended: make(chan struct{}),
+		timer: time.NewTimer(x.callBudget),
 	}
 	go a.run()
 	return a
 }
 
-// leave tells the goroutine that no call follows. One that is in a call ends after it.
+// leave tells the goroutine that no call follows. A function that waits in Turn.Next is unwound, and waited for: what its
+// deferred functions do is over when the turn is. One that is in a call ends after it.
 func (a *author) leave() {
-	a.timer.Stop()
 	close(a.calls)
+	defer a.timer.Stop()
+	if a.isAbandoned() || !a.parked {
+		return
+	}
+	a.timer.Reset(a.x.callBudget)
+	select {
+	case <-a.ended:
+	case <-a.timer.C:
+		a.abandon()
+	}
 }
 
 // call runs the function once. It reports false when the call was abandoned: the state must not be used again.
 func (a *author) call(st *history.State, now time.Time) (answer, bool) {
-	ctx := &Context{reads: reads{state: st}, spec: a.req.code.spec, now: now, keys: a.x.keys}
+	ctx := &Context{reads: reads{state: st}, spec: a.req.code.spec, now: now, keys: a.x.keys, author: a}
 	a.timer.Reset(a.x.callBudget)
 	a.calls <- ctx
 	select {
 	case ans := <-a.answers:
+		if b := a.faulted(); b != nil {
+			return answer{block: b}, true
+		}
 		return ans, true
 	case <-a.timer.C:
 		ctx.end()
 		a.abandon()
-		return answer{}, false
+		b := a.faulted()
+		if b == nil {
+			b = &block{history.BlockBudget, fmt.Sprintf("a call of the workflow function ran longer than %s", a.x.callBudget)}
+		}
+		return answer{block: b}, false
 	}
+}
+
+// faulted is why the run is to be blocked whatever the code decided; nil in any good turn.
+func (a *author) faulted() *block {
+	if words := a.fault.Load(); words != nil {
+		return &block{history.BlockNonDeterminism, diagnosis(*words)}
+	}
+	return nil
 }
 
 // abandon counts the goroutine as stuck until it ends.
@@ -72,6 +105,12 @@ func (a *author) abandon() {
 	}
 }
 
+func (a *author) isAbandoned() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.abandoned
+}
+
 func (a *author) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -79,31 +118,49 @@ func (a *author) end() {
 	if a.abandoned {
 		a.x.stuck.leave(a.req.run.Key, a.req.code.spec.Name)
 	}
+	close(a.ended)
 }
 
 // run is the goroutine. It survives a panic of the function or of an error it returned, and notices when the function
 // ends the goroutine.
 func (a *author) run() {
-	var current *Context
 	defer a.end()
 	defer func() {
-		if current == nil {
-			return
+		r := recover()
+		switch {
+		case a.current != nil && r != nil:
+			a.answer(answer{block: &block{history.BlockPanic, panicWords(r)}})
+		case a.current != nil:
+			a.answer(answer{block: &block{history.BlockPanic, "the workflow function ended its goroutine (runtime.Goexit)"}})
+		case r != nil: // no call is under way that it could answer
+			a.x.log.Warn().Str("workflow", a.req.code.spec.Name).Msg("after its turn, " + panicWords(r))
 		}
-		current.end()
-		b := &block{history.BlockPanic, "the workflow function ended its goroutine (runtime.Goexit)"}
-		if r := recover(); r != nil {
-			b.diagnosis = fmt.Sprintf("the workflow function panicked with a value of type %T at %s", r, panicPlace())
-		}
-		a.answers <- answer{block: b}
 	}()
 	for ctx := range a.calls {
-		current = ctx
-		ans := judge(a.req.code.fn(ctx))
-		ctx.end()
-		current = nil
-		a.answers <- ans
+		a.current = ctx
+		a.answer(judge(a.req.code.fn(ctx)))
 	}
+}
+
+// answer ends the call under way.
+func (a *author) answer(ans answer) {
+	a.current.end()
+	a.current = nil
+	a.answers <- ans
+}
+
+// next answers the call under way and waits for the next one, on the goroutine.
+func (a *author) next(ctx *Context, d Decision) *Context {
+	ctx.use()
+	ans := judge(d, nil)
+	a.parked = true
+	a.answer(ans)
+	following, more := <-a.calls
+	if !more {
+		runtime.Goexit()
+	}
+	a.parked, a.current = false, following
+	return following
 }
 
 // judge separates what the function returned into a decision and reasons to block. The text of an error is the author's
@@ -115,10 +172,23 @@ func judge(d Decision, err error) answer {
 	case err != nil:
 		return answer{block: &block{history.BlockError, diagnosis(err.Error())}}
 	case d.err != nil:
-		return answer{block: &block{history.BlockDecision, diagnosis(d.err.Error())}}
+		return answer{block: &block{causeOf(d.err), diagnosis(d.err.Error())}}
 	default:
 		return answer{decision: d}
 	}
+}
+
+// causeOf is the cause that a decision's error names, or that of a bad argument.
+func causeOf(err error) history.BlockCause {
+	var r *refusedTurn
+	if errors.As(err, &r) {
+		return r.cause
+	}
+	return history.BlockDecision
+}
+
+func panicWords(r any) string {
+	return fmt.Sprintf("the workflow function panicked with a value of type %T at %s", r, panicPlace())
 }
 
 // panicPlace names the function, file and line that panicked: the first frame below the runtime's own. The value of a

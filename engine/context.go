@@ -18,6 +18,8 @@ type Context struct {
 	spec spec.WorkflowSpec
 	now  time.Time
 	keys *tokens.Keyring
+
+	author *author
 }
 
 // Now is the time of this turn, to microseconds, in UTC. It differs between calls: it is fine in an output, and wrong in

@@ -21,6 +21,7 @@ type executor struct {
 	callBudget  time.Duration // of one call
 	batchBudget time.Duration // of all turns of one claim
 	dev         bool          // call twice on the first round of a turn and compare
+	fromTop     bool          // no call goes on where the one before it stopped
 	stuck       *stuckCalls
 	log         zerolog.Logger
 
@@ -85,14 +86,15 @@ func (b *batch) turn(req turnRequest) turnResult {
 func (x *executor) drive(t *history.Turn, req turnRequest) turnResult {
 	began := time.Now()
 	a := startAuthor(x, req)
-	defer a.leave()
 	for round := 0; t.Next(); round++ {
+		if x.fromTop && round > 0 {
+			a.leave()
+			a = startAuthor(x, req)
+		}
 		ans, ok := x.round(a, t, round)
 		if !ok {
-			return turnResult{dropped: true, block: &block{
-				cause:     history.BlockBudget,
-				diagnosis: fmt.Sprintf("a call of the workflow function ran longer than %s", x.callBudget),
-			}}
+			a.leave()
+			return turnResult{dropped: true, block: ans.block}
 		}
 		if ans.block != nil {
 			t.Block(ans.block.cause, ans.block.diagnosis)
@@ -102,6 +104,10 @@ func (x *executor) drive(t *history.Turn, req turnRequest) turnResult {
 		if time.Since(began) > x.batchBudget/2 {
 			t.Cut()
 		}
+	}
+	a.leave()
+	if b := a.faulted(); b != nil {
+		t.Block(b.cause, b.diagnosis)
 	}
 	return turnResult{outcome: t.Finish()}
 }
@@ -114,7 +120,9 @@ func (x *executor) round(a *author, t *history.Turn, round int) (answer, bool) {
 		return ans, ok
 	}
 	if x.dev && round == 0 {
-		again, ok := a.call(t.State(), t.Now())
+		second := startAuthor(x, a.req) // the first may wait in Turn.Next
+		again, ok := second.call(t.State(), t.Now())
+		second.leave()
 		if !ok || again.block != nil {
 			return again, ok
 		}

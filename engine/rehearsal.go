@@ -27,6 +27,7 @@ type Rehearsal struct {
 	signals map[spec.SignalID]history.Signal
 	hooks   map[spec.HookID]history.Hook
 	tasks   map[history.TaskKey]history.Task
+	held    bool
 }
 
 // RehearsalConfig is what a Rehearsal is made of. Every field is required but Limits, CallBudget and Logger, whose zero
@@ -41,6 +42,9 @@ type RehearsalConfig struct {
 	CallBudget time.Duration
 	Logger     zerolog.Logger
 	Code       []CodeOption // the handlers of the spec's queries
+	// FromTop calls the function from its beginning every time, as if each call were the first of a turn: a workflow of
+	// package flow, which goes on where it waits, must decide alike.
+	FromTop bool
 }
 
 // Rehearse prepares a run. Errors: *InvalidError for a malformed spec, schema, namespace or run ID, a declared query
@@ -59,11 +63,13 @@ func Rehearse(s spec.WorkflowSpec, fn Workflow, cfg RehearsalConfig) (*Rehearsal
 	if err != nil {
 		return nil, err
 	}
+	exec := newExecutor(Config{
+		Keys: cfg.Keys, Random: cfg.Random, Limits: cfg.Limits, Dev: true, Logger: cfg.Logger,
+		CallBudget: or(cfg.CallBudget, defaultCallBudget), BatchBudget: time.Hour,
+	})
+	exec.fromTop = cfg.FromTop
 	return &Rehearsal{
-		exec: newExecutor(Config{
-			Keys: cfg.Keys, Random: cfg.Random, Limits: cfg.Limits, Dev: true, Logger: cfg.Logger,
-			CallBudget: or(cfg.CallBudget, defaultCallBudget), BatchBudget: time.Hour,
-		}),
+		exec: exec,
 		code: code, auth: auth, now: cfg.Now.UTC().Truncate(time.Microsecond), key: key,
 		signals: map[spec.SignalID]history.Signal{}, hooks: map[spec.HookID]history.Hook{},
 		tasks: map[history.TaskKey]history.Task{},
@@ -137,13 +143,22 @@ func (r *Rehearsal) Retry() error {
 // Swap puts another function in the place of the run's, as a deployment does.
 func (r *Rehearsal) Swap(fn Workflow) { r.code.fn = fn }
 
+// Hold lets messages be accepted and time pass without a turn, as where no process is alive that registers the workflow.
+func (r *Rehearsal) Hold() { r.held = true }
+
+// Release ends Hold: the run goes on until it is quiet.
+func (r *Rehearsal) Release() error {
+	r.held = false
+	return r.settle()
+}
+
 // Now is the rehearsal's time.
 func (r *Rehearsal) Now() time.Time { return r.now }
 
 // Advance moves the clock on by d and stops at every time in between at which something is due.
 func (r *Rehearsal) Advance(d time.Duration) error {
 	target := r.now.Add(d)
-	for r.run.WakeAt != nil && !r.run.WakeAt.After(target) {
+	for !r.held && r.run.WakeAt != nil && !r.run.WakeAt.After(target) {
 		if r.run.WakeAt.After(r.now) {
 			r.now = *r.run.WakeAt
 		}

@@ -60,7 +60,7 @@ func (r *Rehearsal) append(events []history.Event) error {
 // settle takes turns while the run is due.
 func (r *Rehearsal) settle() error {
 	for range maxRestless {
-		if r.run.WakeAt == nil || r.run.WakeAt.After(r.now) {
+		if r.held || r.run.WakeAt == nil || r.run.WakeAt.After(r.now) {
 			return nil
 		}
 		if err := r.turn(); err != nil {

@@ -45,6 +45,10 @@ func With(code ...engine.CodeOption) Option {
 	return func(c *engine.RehearsalConfig) { c.Code = append(c.Code, code...) }
 }
 
+// FromTop calls the function from its beginning every time. A workflow of package flow, which otherwise goes on where it
+// waits as long as a turn lasts, is then replayed at each call: its history must be the same.
+func FromTop() Option { return func(c *engine.RehearsalConfig) { c.FromTop = true } }
+
 // New prepares a run, and fails the test when the spec is malformed. Two runs of one test code are alike to the byte.
 func New(t testing.TB, s spec.WorkflowSpec, fn engine.Workflow, opts ...Option) *Run {
 	t.Helper()
@@ -141,6 +145,14 @@ func (r *Run) Cancel() {
 	r.done("cancel", err)
 }
 
+// TryCancel is Cancel where it may be refused.
+func (r *Run) TryCancel() error {
+	r.t.Helper()
+	_, err := r.r.Cancel("")
+	r.check("cancel")
+	return err
+}
+
 // Terminate ends the run whatever its spec says.
 func (r *Run) Terminate() {
 	r.t.Helper()
@@ -153,6 +165,15 @@ func (r *Run) Terminate() {
 func (r *Run) Advance(d time.Duration) {
 	r.t.Helper()
 	r.done(fmt.Sprintf("advance %s", d), r.r.Advance(d))
+}
+
+// Hold lets messages be accepted and time pass without a turn, until Release: as where the workers are down.
+func (r *Run) Hold() { r.r.Hold() }
+
+// Release ends Hold: the run goes on until it is quiet.
+func (r *Run) Release() {
+	r.t.Helper()
+	r.done("release", r.r.Release())
 }
 
 // Deploy puts another function in the place of the workflow's, as a new release under the same version does.

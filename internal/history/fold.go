@@ -140,6 +140,7 @@ func (s *State) applyStarted(e Event, d *RunStarted) string {
 		return "a run starts once, as its first event"
 	}
 	s.firstSeq, s.startedAt, s.clock = e.Seq, e.At, e.At
+	s.began = s.clock.UnixMicro()
 	s.workflow, s.version, s.specDigest = d.Workflow, d.Version, d.SpecDigest
 	s.input = d.Input
 	return ""
@@ -157,6 +158,7 @@ func (s *State) applyContinued(e Event, d *RunContinued) string {
 	if d.OpenedAt != nil {
 		s.clock = *d.OpenedAt
 	}
+	s.began = s.clock.UnixMicro()
 	s.workflow, s.version, s.specDigest = d.Workflow, d.Version, d.SpecDigest
 	s.input, s.takenTo = d.Input, d.TakenTo
 	s.cancelShown = d.CancelRequested
@@ -170,6 +172,7 @@ func (s *State) applyContinued(e Event, d *RunContinued) string {
 		}
 		s.carryHook(c, e.At)
 	}
+	s.opening = s.settled
 	for m := range s.unread.all() {
 		if m.seq > s.takenTo {
 			s.pending = append(s.pending, fact{seq: m.seq, at: m.at, name: m.data.Name, kind: factSignal})

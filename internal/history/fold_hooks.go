@@ -119,8 +119,12 @@ func (s *State) show(h *hook, state HookState) {
 	s.count(h)
 }
 
-// ask notes that workflow code asked about a hook, or wants to have done with it.
+// ask notes that workflow code asked about a hook, or wants to have done with it. One that it withdrew does not go over
+// anyway, so there is nothing to note.
 func (s *State) ask(h *hook) {
+	if h.byCode {
+		return
+	}
 	h.asked = true
 	s.count(h)
 }

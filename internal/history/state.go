@@ -43,7 +43,12 @@ type State struct {
 	takenTo int64  // messages up to this seq are taken
 	bound   int32  // hooks that would go over into the next generation; the limit of hooks is on these
 	engaged int32  // tasks that are open as far as workflow code was shown; the limit of tasks is on these
-	settled int32  // how many IDs settled
+	settled int32  // how many places in the order of settling are taken
+
+	opening   int32   // how many of them before the generation's first call
+	cancelled int32   // the place of the wish to cancel
+	began     int64   // where the clock stood when the generation began, in microseconds
+	moments   []int64 // where it stood when each place was taken
 }
 
 type wait struct {
@@ -122,6 +127,7 @@ func (s *State) reset() {
 	s.waits, s.timers, s.hooks, s.active = index[*wait]{}, nil, nil, nil
 	s.tasks, s.working, s.engaged = index[*task]{}, nil, 0
 	s.queue, s.ticking, s.bound, s.settled = nil, nil, 0, 0
+	s.opening, s.cancelled, s.moments = 0, 0, nil
 	s.pending = nil
 	s.opened = false
 }
@@ -154,6 +160,7 @@ func (s *State) settle(place *int32) {
 	if *place == 0 {
 		s.settled++
 		*place = s.settled
+		s.moments = append(s.moments, s.clock.UnixMicro())
 	}
 }
 
@@ -174,6 +181,7 @@ func (s *State) take(seq int64) bool {
 		s.show(h, h.record.State)
 	case factCancel:
 		s.cancelShown = true
+		s.settle(&s.cancelled)
 	case factTask:
 		t, _ := s.tasks.get(f.name)
 		s.showTask(t)

@@ -55,7 +55,7 @@ func dump(s *State) map[string]string {
 	out := map[string]string{
 		"head": fmt.Sprint(s.key, s.workflow, s.version, s.startedAt, string(s.input.Bytes()), s.generation, s.firstSeq, s.nextSeq,
 			s.lastAt, s.status, s.clock, s.opened, s.cancelShown, s.Unread(), s.takenTo),
-		"settled": fmt.Sprint(s.settled),
+		"settled": fmt.Sprint(s.settled, s.opening, s.cancelled, s.began, s.moments),
 		"pending": fmt.Sprint(s.pending),
 	}
 	for id, w := range s.waits.things() {
