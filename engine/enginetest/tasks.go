@@ -19,6 +19,22 @@ func (r *Run) FailStep(id spec.StepID, code, message string) {
 	r.done("fail step "+string(id), r.r.FailStep(id, engine.StepFailure{Code: code, Message: message}))
 }
 
+// TryCompleteStep is CompleteStep for a step that may not be open: then it is engine.ErrTaskClosed.
+func (r *Run) TryCompleteStep(id spec.StepID, output any) error {
+	r.t.Helper()
+	err := r.r.CompleteStep(id, r.encode(output))
+	r.check("complete step " + string(id))
+	return err
+}
+
+// TryFailStep is FailStep for a step that may not be open: then it is engine.ErrTaskClosed.
+func (r *Run) TryFailStep(id spec.StepID, code, message string) error {
+	r.t.Helper()
+	err := r.r.FailStep(id, engine.StepFailure{Code: code, Message: message})
+	r.check("fail step " + string(id))
+	return err
+}
+
 // StepInput is the name under which an open step is registered, and its input.
 func (r *Run) StepInput(id spec.StepID) (name string, input json.RawMessage) {
 	r.t.Helper()

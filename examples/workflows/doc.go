@@ -5,6 +5,7 @@
 //   - Collect: take signals one after the other, and continue as new.
 //   - Race: a wait with a time-out, round by round.
 //   - Quorum: N of M answers, the rest withdrawn in the same commit.
+//   - StraightQuorum: the same as straight-line code, with package flow.
 //   - Checkout: a payment that must be captured within an hour.
 package workflows
 
@@ -20,5 +21,6 @@ func Each(visit func(spec.WorkflowSpec, engine.Workflow)) {
 	visit(CollectSpec, Collect)
 	visit(RaceSpec, Race)
 	visit(QuorumSpec, Quorum)
+	visit(StraightQuorumSpec, StraightQuorum)
 	visit(CheckoutSpec, Checkout)
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/engine/enginetest"
 	"github.com/flowgate-go/flowgate/examples/workflows"
@@ -105,25 +107,30 @@ func TestQuorum(t *testing.T) {
 		"enough":     {[]any{"c", yes, "a", yes}, `{"status":"approved","approved_by":["a","c"]}`},
 		"impossible": {[]any{"b", yes, "a", no, "c", no}, `{"status":"rejected","approved_by":["b"]}`},
 		"withdrawn":  {[]any{"a", nil, "b", nil}, `{"status":"rejected","approved_by":[]}`},
+		"nobody":     {nil, `{"status":"rejected","approved_by":[]}`},
 	} {
-		run := enginetest.New(t, workflows.QuorumSpec, workflows.Quorum)
-		run.Start(object{"needed": 2, "approvers": []string{"a", "b", "c"}})
-		for i := 0; i < len(tc.votes); i += 2 {
-			id := spec.HookID("approver-" + tc.votes[i].(string))
-			if tc.votes[i+1] == nil {
-				run.Dispose(id)
-				continue
+		play := func(s spec.WorkflowSpec, fn engine.Workflow) []string {
+			run := enginetest.New(t, s, fn)
+			run.Start(object{"needed": 2, "approvers": []string{"a", "b", "c"}, "expires_in": "1m"})
+			for i := 0; i < len(tc.votes); i += 2 {
+				id := spec.HookID("approver-" + tc.votes[i].(string))
+				if tc.votes[i+1] == nil {
+					run.Dispose(id)
+					continue
+				}
+				run.Resume(id, tc.votes[i+1])
 			}
-			run.Resume(id, tc.votes[i+1])
+			run.Advance(time.Minute)
+			if got := string(run.Result()); got != tc.want {
+				t.Errorf("%s: %s, want %s", name, got, tc.want)
+			}
+			return run.Events()[1:] // the first names the spec
 		}
-		if got := string(run.Result()); got != tc.want {
-			t.Errorf("%s: %s, want %s", name, got, tc.want)
+		decisions, straight := play(workflows.QuorumSpec, workflows.Quorum), play(workflows.StraightQuorumSpec, workflows.StraightQuorum)
+		if diff := cmp.Diff(decisions, straight); diff != "" {
+			t.Errorf("%s: the histories differ: %s", name, diff)
 		}
 	}
-	late := enginetest.New(t, workflows.QuorumSpec, workflows.Quorum)
-	late.Start(object{"needed": 1, "approvers": []string{"a", "b"}, "expires_in": "1m"})
-	late.Advance(time.Minute)
-	result(t, late, `{"status":"rejected","approved_by":[]}`)
 }
 
 func TestCheckout(t *testing.T) {
@@ -147,7 +154,7 @@ func TestEach_visits_valid_specs(t *testing.T) {
 		}
 		names[s.Name] = true
 	})
-	if len(names) != 6 {
+	if len(names) != 7 {
 		t.Errorf("%d workflows", len(names))
 	}
 }
