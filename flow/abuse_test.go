@@ -249,6 +249,36 @@ func TestDeferThatNeverReturns(t *testing.T) {
 	contains(t, "reason", run.BlockedReason(), "an earlier call of the workflow function has not returned")
 }
 
+// A call that is abandoned for its length ends at its next use of the package, in whatever call of the turn it is.
+func TestLoopWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	var left atomic.Int32
+	for name, use := range map[string]func(w *flow.Workflow, i int){
+		"a read":  func(w *flow.Workflow, _ int) { w.Now() },
+		"a place": func(w *flow.Workflow, _ int) { w.Settled() },
+		"a hook":  func(w *flow.Workflow, i int) { flow.CreateHook(w, engine.ID("h", i)) },
+		"a note":  func(w *flow.Workflow, _ int) { flow.Compensate(w, nil) },
+	} {
+		run := enginetest.New(t, testSpec, flow.Func(func(w *flow.Workflow, _ any) (any, error) {
+			left.Add(1)
+			defer left.Add(-1)
+			if err := await(w, "go", "go"); err != nil {
+				return nil, err
+			}
+			for i := 0; ; i++ {
+				use(w, i)
+			}
+		}), enginetest.CallBudget(40*time.Millisecond))
+		run.Start(nil)
+		run.ExpectBlocked()
+		run.Signal("go", nil)
+		contains(t, name, run.BlockedReason(), "over_budget", "ran longer than 40ms")
+	}
+	for left.Load() != 0 {
+		runtime.Gosched()
+	}
+}
+
 func TestWorkflowThatOutlivesItsTurnDoesNothing(t *testing.T) {
 	t.Parallel()
 	var kept *flow.Workflow

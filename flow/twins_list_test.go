@@ -2,7 +2,6 @@ package flow_test
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 
@@ -171,72 +170,6 @@ func signalTwins() []twin {
 				flow.OnSignal(w, "add", func(n int) { sum += n })
 				met, err := flow.AwaitConditionTimeout(w, "limit", 20*time.Second, func() bool { return sum >= 5 })
 				return []any{sum, met}, err
-			}),
-		},
-	}
-}
-
-// carryTwins have places in the order of settling between which nobody was called.
-func carryTwins() []twin {
-	return []twin{
-		{
-			name: "two taken tokens", signals: []string{"go"}, hooks: []string{"one", "x"},
-			decisions: func(c *engine.Context) (decision, error) {
-				open := func(id string) decision { return c.CreateHook(id, engine.Token(sharedToken)) }
-				if c.HookState("two") == engine.None {
-					return c.Await(open("one"), open("two"), open("three")), nil
-				}
-				if _, ok, _ := engine.SignalPayload[raw](c, "begin"); !ok {
-					return c.Await(open("one"), c.CreateHook("x"), c.WaitForSignal("begin", "go")), nil
-				}
-				return c.Complete([]any{c.HookState("two"), c.HookState("three")}), nil
-			},
-			flow: flow.Func(func(w *flow.Workflow, _ any) ([]any, error) {
-				flow.CreateHook(w, "one", engine.Token(sharedToken))
-				two, three := flow.CreateHook(w, "two", engine.Token(sharedToken)), flow.CreateHook(w, "three", engine.Token(sharedToken))
-				if _, err := two.Await(); err == nil {
-					return nil, errors.New("two was answered")
-				}
-				flow.CreateHook(w, "x")
-				if err := flow.All(w, three); err != nil {
-					return nil, err
-				}
-				_, err := flow.WaitForSignal[raw](w, "begin", "go")
-				return []any{two.State(), three.State()}, err
-			}),
-		},
-		{
-			name: "carried answers", signals: []string{"go"}, hooks: []string{"a", "b", "x"}, input: 0,
-			decisions: func(c *engine.Context) (decision, error) {
-				a, b := c.CreateHook("a"), c.CreateHook("b")
-				if n, _ := engine.Input[int](c); n == 0 {
-					if _, ok, _ := engine.SignalPayload[raw](c, "begin"); !ok {
-						return c.Await(a, b, c.WaitForSignal("begin", "go")), nil
-					}
-					return c.ContinueAsNew(1), nil
-				}
-				switch {
-				case c.HookState("a") != engine.Answered:
-					return c.Await(a, b), nil
-				case c.HookState("b") != engine.Answered:
-					return c.Await(b, c.CreateHook("x")), nil
-				}
-				return c.Complete("both"), nil
-			},
-			flow: flow.Func(func(w *flow.Workflow, n int) (string, error) {
-				a, b := flow.CreateHook(w, "a"), flow.CreateHook(w, "b")
-				if n == 0 {
-					if _, err := flow.WaitForSignal[raw](w, "begin", "go"); err != nil {
-						return "", err
-					}
-					return "", flow.ContinueAsNew(w, 1)
-				}
-				if _, err := a.Await(); err != nil {
-					return "", err
-				}
-				flow.CreateHook(w, "x")
-				_, err := b.Await()
-				return "both", err
 			}),
 		},
 	}

@@ -126,6 +126,9 @@ func (w *Workflow) enter() (inert bool) {
 			"goroutine that the function was called on")
 		runtime.Goexit()
 	}
+	if !w.unwinding {
+		w.ctx.Turn().Settled() // ends the goroutine of a call that was abandoned
+	}
 	return w.unwinding
 }
 
