@@ -13,8 +13,8 @@ type commands struct {
 	Help helpFlag `short:"h" help:"Show what a command does."`
 
 	Dev     devCommand     `cmd:"" help:"Run everything on this machine, with a PostgreSQL of its own, to try things out."`
-	Serve   serveCommand   `cmd:"" help:"Run a gateway, and the workflows of this program if it has any."`
-	Worker  workerCommand  `cmd:"" help:"Run the workflows of this program, without a gateway."`
+	Serve   serveCommand   `cmd:"" help:"Run a gateway, and the workflows and steps of this program if it has any."`
+	Worker  workerCommand  `cmd:"" help:"Run the workflows and steps of this program, without a gateway."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database to the schema of this program."`
 	Verify  verifyCommand  `cmd:"" help:"Compare everything that is stored beside the events of runs with them."`
 	Run     struct {

@@ -17,6 +17,7 @@ type devCommand struct {
 	publicURLSetting
 	keySettings
 	logSettings
+	stepSettings
 	DataDir string `setting:"FLOWGATE_DATA_DIR" placeholder:"DIR" otherwise:"/var/lib/flowgate for root, else ~/.local/state/flowgate" help:"Folder of dev mode's PostgreSQL and keys."`
 }
 
@@ -63,6 +64,10 @@ func (c devCommand) local(in invocation) (Local, error) {
 	if err != nil {
 		return Local{}, err
 	}
+	steps, err := c.stepSettings.parts(in.clock)
+	if err != nil {
+		return Local{}, err
+	}
 	if c.DataDir == "" {
 		c.DataDir = pgembed.DefaultDir()
 	}
@@ -71,6 +76,6 @@ func (c devCommand) local(in invocation) (Local, error) {
 	}
 	return Local{
 		Registrations: in.registrations, Dir: c.DataDir, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen,
-		AdminListen: c.AdminListen, PublicURL: c.PublicURL, Connections: connections, Logger: log,
+		AdminListen: c.AdminListen, PublicURL: c.PublicURL, Connections: connections, Logger: log, steps: steps,
 	}, nil
 }

@@ -56,7 +56,7 @@ func readPrivate(path string) (string, error) {
 		return "", err
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("%s holds secrets and others may read it: chmod 600 it, or remove it if links need not survive", path)
+		return "", fmt.Errorf("%s holds secrets and others may read it: chmod 600 it", path)
 	}
 	text, err := os.ReadFile(path)
 	return string(text), err

@@ -11,6 +11,7 @@ import (
 	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/internal/pgembed"
+	"github.com/flowgate-go/flowgate/steps/httppost"
 	"github.com/flowgate-go/flowgate/tokens"
 )
 
@@ -30,6 +31,11 @@ type Local struct {
 	PublicURL   string          // base of links; empty: the address of the listener
 	Connections int             // most connections to the database; 0: 16
 	Logger      zerolog.Logger  // the zero Logger discards
+	// HTTPPost configures the built-in step http.post. The zero value is the default of package httppost: every public host
+	// by https, and no secrets.
+	HTTPPost httppost.Config
+
+	steps stepParts // of the command, which has its own configuration of http.post
 }
 
 // Instance is a running Local. Its owner calls Close.
@@ -88,7 +94,12 @@ func (l Local) check() error {
 func (i *Instance) start(ctx context.Context, l Local) error {
 	from := parts{
 		log: l.Logger, registrations: l.Registrations, keys: l.Keys, databaseURL: l.DatabaseURL, connections: l.Connections,
-		publicURL: l.PublicURL, listen: l.Listen, adminListen: l.AdminListen, dev: true, openAPI: true,
+		publicURL: l.PublicURL, listen: l.Listen, adminListen: l.AdminListen, dev: true, openAPI: true, steps: l.steps,
+	}
+	if l.steps.queues == nil { // no command has read settings
+		if err := from.steps.posting(l.HTTPPost); err != nil {
+			return err
+		}
 	}
 	if from.connections == 0 {
 		from.connections = defaultConnections

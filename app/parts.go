@@ -33,6 +33,7 @@ type parts struct {
 	adminListen    string          // empty: no admin listener
 	trustedProxies []netip.Prefix
 	dev, openAPI   bool
+	steps          stepParts
 	clock          func() time.Time // nil: time.Now
 }
 
@@ -52,8 +53,8 @@ func compose(ctx context.Context, from parts) (*process, error) {
 	ctx, cancel := context.WithTimeout(ctx, composeWithin)
 	defer cancel()
 	p := &process{parts: from}
-	for _, step := range []func(context.Context) error{p.connect, p.bind, p.makeEngine, p.makeGateway} {
-		if err := step(ctx); err != nil {
+	for _, do := range []func(context.Context) error{p.connect, p.bind, p.makeEngine, p.registerSteps, p.makeGateway} {
+		if err := do(ctx); err != nil {
 			p.close()
 			return nil, err
 		}
@@ -68,6 +69,7 @@ func (p *process) close() {
 			_ = ln.Close() // whoever served on it has closed it
 		}
 	}
+	p.steps.close()
 	if p.pool != nil {
 		p.pool.Close()
 	}
@@ -122,11 +124,15 @@ func (p *process) makeEngine(ctx context.Context) error {
 	var err error
 	p.engine, err = engine.New(ctx, engine.Config{
 		Pool: p.pool, Keys: p.keys, PublicURL: p.publicURL, Logger: p.log, Dev: p.dev, Clock: p.clock,
+		StepQueues: p.steps.queued(), StepLease: p.steps.lease, StepDrain: p.steps.drain,
 	})
 	if err != nil {
 		return err
 	}
 	for _, r := range p.registrations {
+		if !r.hasWorkflow() {
+			continue
+		}
 		if err := p.engine.Register(r.Spec, r.Workflow, r.Code...); err != nil {
 			return fmt.Errorf("workflow %q: %w", r.Spec.Name, err)
 		}

@@ -67,7 +67,8 @@ func (p *process) run(ctx context.Context) error {
 
 // announce says what begins. Whoever opened the API shall see that.
 func (p *process) announce() {
-	line := p.log.Info().Int("workflows", len(p.registrations))
+	workflows, steps := count(p.registrations)
+	line := p.log.Info().Int("workflows", workflows).Int("steps", steps)
 	if p.public != nil {
 		line = line.Stringer("listen", p.public.Addr()).Str("public_url", p.publicURL)
 	}

@@ -28,8 +28,10 @@ type vault struct {
 	conn   *pgx.Conn
 	ring   *tokens.Keyring
 	search *search
-	gate   *leaky // serves the API to everybody, and has code
-	closed *leaky // serves callbacks only, and has code too
+	gate   *leaky   // serves the API to everybody, and has code
+	closed *leaky   // serves callbacks only, and has code too
+	echo   *echo    // what http.post posts to
+	sent   []string // secrets that it gets
 
 	mu     sync.Mutex
 	stores map[string]*store
@@ -73,6 +75,7 @@ func openVault(t *testing.T) *vault {
 	if v.ring, err = tokens.NewKeyring(keys["FLOWGATE_MINT_KEYS"], keys["FLOWGATE_DIGEST_KEYS"]); err != nil {
 		t.Fatal(err)
 	}
+	v.configurePosts()
 	v.gate = v.launch("serve", "--open-api")
 	v.closed = v.launch("serve")
 	return v

@@ -25,6 +25,7 @@ func TestC67_secrets_do_not_rest(t *testing.T) {
 	v.abuse(uses)
 	v.misbehave()
 	v.trouble(uses)
+	v.post()
 	stopWatching()
 	v.commands(uses[0])
 	v.crash(len(uses))

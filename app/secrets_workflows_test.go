@@ -22,7 +22,8 @@ const asLeaky = "FLOWGATE_TEST_LEAKY"
 
 func init() {
 	if os.Getenv(asLeaky) != "" {
-		app.Main(app.Registration{Spec: doorsSpec, Workflow: doors}, app.Registration{Spec: authorSpec, Workflow: author})
+		app.Main(app.Registration{Spec: doorsSpec, Workflow: doors}, app.Registration{Spec: authorSpec, Workflow: author},
+			app.Registration{Spec: postsSpec, Workflow: posts})
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // errNoWorkflows refuses a process that would have nothing to run.
-var errNoWorkflows = errors.New("this program has no workflows to run")
+var errNoWorkflows = errors.New("this program has no workflows to run and no steps to do")
 
 // deployed are the settings of every process of a deployment.
 type deployed struct {
@@ -16,6 +16,7 @@ type deployed struct {
 	publicURLSetting
 	keySettings
 	logSettings
+	stepSettings
 	Examples bool `help:"Run the example workflows too."`
 }
 
@@ -38,17 +39,21 @@ func (c deployed) parts(in invocation) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
+	steps, err := c.stepSettings.parts(in.clock)
+	if err != nil {
+		return parts{}, err
+	}
 	registrations := in.registrations
 	if !c.Examples {
 		registrations = withoutExamples(registrations)
 	}
 	return parts{
 		log: log, registrations: registrations, keys: keys, databaseURL: c.DatabaseURL, connections: connections,
-		publicURL: c.PublicURL, adminListen: c.AdminListen, clock: in.clock,
+		publicURL: c.PublicURL, adminListen: c.AdminListen, clock: in.clock, steps: steps,
 	}, nil
 }
 
-// serveCommand runs the gateway and, where the program has workflows, their dispatcher.
+// serveCommand runs the gateway and, where the program has workflows or steps, what moves them on.
 type serveCommand struct {
 	deployed
 	listenSettings

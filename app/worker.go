@@ -2,7 +2,7 @@ package app
 
 import "context"
 
-// workerCommand moves runs on.
+// workerCommand moves runs on and does steps.
 type workerCommand struct{ deployed }
 
 // Run implements the command.
