@@ -30,6 +30,7 @@ type call struct {
 	run    spec.RunID
 	hook   spec.HookID
 	signal spec.SignalID
+	letter string // ID of a dead letter
 	name   string // of a signal or a workflow
 	token  string // as it stands in the path
 

@@ -101,6 +101,10 @@ var (
 		code: "token-host-supplied", status: 409, verdict: engine.VerdictConflict,
 		title: "Token supplied by the host", detail: "The token of this hook was chosen by workflow code and is not kept, so it cannot be shown.",
 	}
+	letterDecided = &problem{
+		code: "letter-decided", status: 409, verdict: engine.VerdictConflict,
+		title: "Dead letter decided", detail: "The dead letter was decided otherwise, or its step has failed in its run's history.",
+	}
 	hookClosed = &problem{
 		code: "hook-closed", status: 410, verdict: engine.VerdictGone,
 		title: "Hook closed", detail: "The hook ended without an answer; cause says how.",
@@ -108,6 +112,10 @@ var (
 	runEnded = &problem{
 		code: "run-ended", status: 410, verdict: engine.VerdictGone,
 		title: "Run ended", detail: "The run ended and takes no new message.",
+	}
+	taskClosed = &problem{
+		code: "task-closed", status: 410, verdict: engine.VerdictGone,
+		title: "Task closed", detail: "The run of this step ended or withdrew it since.",
 	}
 	signalNotDeclared = &problem{
 		code: "signal-not-declared", status: 422, verdict: engine.VerdictInvalid,

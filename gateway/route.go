@@ -50,6 +50,11 @@ func (g *Gateway) routes() []route {
 		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/dispose", needs: scopeHooksDispose, serve: g.disposeHook},
 		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/token", needs: scopeTokensMint, serve: g.mintToken},
 
+		{method: "GET", pattern: "/v1/dead-letters", needs: scopeRunsRead, serve: g.listLetters},
+		{method: "GET", pattern: "/v1/dead-letters/{letter}", needs: scopeRunsRead, serve: g.showLetter},
+		{method: "POST", pattern: "/v1/dead-letters/{letter}/replay", needs: scopeRunsCancel, serve: g.replayLetter},
+		{method: "POST", pattern: "/v1/dead-letters/{letter}/discard", needs: scopeRunsCancel, serve: g.discardLetter},
+
 		{method: "GET", pattern: "/v1/workflows", needs: scopeRunsRead, serve: g.listWorkflows},
 		{method: "GET", pattern: "/v1/workflows/{workflow}/interface", needs: scopeRunsRead, serve: g.showInterface},
 	}
@@ -136,6 +141,8 @@ func (k *call) setPart(part, raw string) error {
 		k.hook = spec.HookID(value)
 	case "signal":
 		k.signal = spec.SignalID(value)
+	case "letter":
+		k.letter = value
 	default:
 		k.name = value
 	}
@@ -145,7 +152,7 @@ func (k *call) setPart(part, raw string) error {
 // partField is how a violation calls a part of the path: as request bodies and receipts do.
 func partField(part string) string {
 	switch part {
-	case "run", "hook", "signal":
+	case "run", "hook", "signal", "letter":
 		return part + "_id"
 	}
 	return part

@@ -32,6 +32,9 @@ var samples = map[string]struct {
 	"ErrCodeMissing":      {engine.ErrCodeMissing, 503, "code-missing"},
 	"QueryRefusedError":   {&engine.QueryRefusedError{}, 422, "query-refused"},
 	"QueryFailedError":    {&engine.QueryFailedError{Fault: engine.QueryPanicked}, 500, "query-failed"},
+	"ErrLetterNotFound":   {engine.ErrLetterNotFound, 404, "not-found"},
+	"ErrLetterDecided":    {engine.ErrLetterDecided, 409, "letter-decided"},
+	"ErrTaskClosed":       {engine.ErrTaskClosed, 410, "task-closed"},
 	"ErrRunEnded":         {engine.ErrRunEnded, 410, "run-ended"},
 	"ErrSignalUndeclared": {engine.ErrSignalUndeclared, 422, "signal-not-declared"},
 	"ErrDisposeForbidden": {engine.ErrDisposeForbidden, 403, "forbidden"},
@@ -50,8 +53,12 @@ var samples = map[string]struct {
 	"HookClosedError":     {&engine.HookClosedError{Cause: "expired"}, 410, "hook-closed"},
 }
 
-// elsewhere are the errors of calls that the gateway does not make: starting a process, and host transactions.
-var elsewhere = []string{"SpecChangedError", "KeyMismatchError", "KeyMissingError", "TxError"}
+// elsewhere are the errors of calls that the gateway does not make: starting a process, host transactions, and the outcomes
+// and ends of attempts.
+var elsewhere = []string{
+	"SpecChangedError", "KeyMismatchError", "KeyMissingError", "TxError",
+	"ErrStaleAttempt", "ErrStepCancelled", "ErrAttemptTimeout", "ErrHeartbeatTimeout", "ErrLeaseLost", "ErrShuttingDown",
+}
 
 func TestTranslate_knows_every_error_of_the_engine(t *testing.T) {
 	t.Parallel()
@@ -150,7 +157,7 @@ func everyProblem() []*problem {
 		expectationFailed, headersTooLarge, malformedPayload, invalidArgument, keyInvalid, unauthorized, forbidden,
 		tokenHostSupplied, runConflict, signalConflict, hookPayloadConflict, hookAlreadyResumed, hookClosed, runEnded,
 		signalNotDeclared, payloadSchema, signalBacklogFull, unavailable, internal,
-		queryNotDeclared, queryRefused, codeMissing, queryTimeout, queryFailed,
+		letterDecided, taskClosed, queryNotDeclared, queryRefused, codeMissing, queryTimeout, queryFailed,
 	}
 	return all
 }
