@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -34,6 +35,8 @@ type Local struct {
 	// HTTPPost configures the built-in step http.post. The zero value is the default of package httppost: every public host
 	// by https, and no secrets.
 	HTTPPost httppost.Config
+	// TargetGrace is how long a message to another run is tried while there is no such run; 0: 1 min.
+	TargetGrace time.Duration
 
 	steps stepParts // of the command, which has its own configuration of http.post
 }
@@ -97,6 +100,7 @@ func (i *Instance) start(ctx context.Context, l Local) error {
 		publicURL: l.PublicURL, listen: l.Listen, adminListen: l.AdminListen, dev: true, openAPI: true, steps: l.steps,
 	}
 	if l.steps.queues == nil { // no command has read settings
+		from.steps.grace = l.TargetGrace
 		if err := from.steps.posting(l.HTTPPost); err != nil {
 			return err
 		}

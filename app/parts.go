@@ -124,7 +124,7 @@ func (p *process) makeEngine(ctx context.Context) error {
 	var err error
 	p.engine, err = engine.New(ctx, engine.Config{
 		Pool: p.pool, Keys: p.keys, PublicURL: p.publicURL, Logger: p.log, Dev: p.dev, Clock: p.clock,
-		StepQueues: p.steps.queued(), StepLease: p.steps.lease, StepDrain: p.steps.drain,
+		StepQueues: p.steps.queued(), StepLease: p.steps.lease, StepDrain: p.steps.drain, TargetGrace: p.steps.grace,
 	})
 	if err != nil {
 		return err

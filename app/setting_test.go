@@ -211,7 +211,7 @@ func TestHelpConfig(t *testing.T) {
 		"FLOWGATE_ADMIN_LISTEN": "127.0.0.1:9090", "FLOWGATE_PUBLIC_URL": "none", "FLOWGATE_DATA_DIR": "/var/lib/flowgate",
 		"FLOWGATE_LOG_LEVEL": "info", "FLOWGATE_LOG_FORMAT": "auto", "FLOWGATE_MINT_KEYS": "none", "FLOWGATE_MINT_KEYS_FILE": "none",
 		"FLOWGATE_DIGEST_KEYS": "none", "FLOWGATE_DIGEST_KEYS_FILE": "none", "FLOWGATE_URL": "http://127.0.0.1:8080", "FLOWGATE_TOKEN": "none",
-		"FLOWGATE_TRUSTED_PROXIES": "none", "FLOWGATE_STEP_QUEUES": "64", "FLOWGATE_STEP_LEASE": "30s", "FLOWGATE_STEP_DRAIN": "5s",
+		"FLOWGATE_TRUSTED_PROXIES": "none", "FLOWGATE_STEP_QUEUES": "64", "FLOWGATE_STEP_LEASE": "30s", "FLOWGATE_STEP_DRAIN": "5s", "FLOWGATE_TARGET_GRACE": "1m",
 		"FLOWGATE_HTTP_POST_HOSTS": "every public host", "FLOWGATE_HTTP_POST_NAMED_ONLY": "false", "FLOWGATE_HTTP_POST_PORTS": "443",
 		"FLOWGATE_HTTP_POST_ALLOW_HTTP": "false", "FLOWGATE_HTTP_POST_INTERNAL_NETWORKS": "none",
 		"FLOWGATE_HTTP_POST_INTERNAL_HOSTS": "none", "FLOWGATE_HTTP_POST_TIMEOUT": "15s", "FLOWGATE_HTTP_POST_MAX_TIMEOUT": "1m",
@@ -227,8 +227,8 @@ func TestHelpConfig(t *testing.T) {
 			t.Errorf("%s: no flag %s", setting, flag)
 		}
 	}
-	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 30 {
-		t.Errorf("help lists %d settings, this test knows 30", n)
+	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 31 {
+		t.Errorf("help lists %d settings, this test knows 31", n)
 	}
 }
 

@@ -18,10 +18,11 @@ type Step struct {
 	Settings []engine.StepSetting
 }
 
-// stepParts say how a process does steps.
+// stepParts say how a process does steps, and what else runs ask for.
 type stepParts struct {
 	queues       map[string]int
 	lease, drain time.Duration    // 0: the engine's defaults
+	grace        time.Duration    // of messages to runs that are not there; 0: the engine's default
 	poster       *httppost.Poster // does http.post; nil: this process does not
 	posts        int              // at a time
 }

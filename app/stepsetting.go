@@ -13,16 +13,18 @@ const (
 	settingStepQueues = "FLOWGATE_STEP_QUEUES"
 	settingStepLease  = "FLOWGATE_STEP_LEASE"
 	settingStepDrain  = "FLOWGATE_STEP_DRAIN"
+	settingGrace      = "FLOWGATE_TARGET_GRACE"
 )
 
 // maxStepQueue bounds how many steps of a queue a process can be told to do at a time.
 const maxStepQueue = 10_000
 
-// stepSettings say how a process does steps.
+// stepSettings say how a process does steps, and what else runs ask for.
 type stepSettings struct {
-	StepQueues string `setting:"FLOWGATE_STEP_QUEUES" placeholder:"NAME=N,…" otherwise:"64 for each queue" help:"How many steps of a queue this process does at a time, such as mail=8,default=32; 1 to 10000."`
-	StepLease  string `setting:"FLOWGATE_STEP_LEASE" default:"30s" help:"How long a step stays with a process that is gone before another one begins it, 1s to 1h. It is renewed while the process lives."`
-	StepDrain  string `setting:"FLOWGATE_STEP_DRAIN" default:"5s" help:"How long a process that is told to stop waits for the steps under way, 100ms to 10m."`
+	StepQueues  string `setting:"FLOWGATE_STEP_QUEUES" placeholder:"NAME=N,…" otherwise:"64 for each queue" help:"How many steps of a queue this process does at a time, such as mail=8,default=32; 1 to 10000."`
+	StepLease   string `setting:"FLOWGATE_STEP_LEASE" default:"30s" help:"How long a step stays with a process that is gone before another one begins it, 1s to 1h. It is renewed while the process lives."`
+	StepDrain   string `setting:"FLOWGATE_STEP_DRAIN" default:"5s" help:"How long a process that is told to stop waits for the steps under way, 100ms to 10m."`
+	TargetGrace string `setting:"FLOWGATE_TARGET_GRACE" default:"1m" help:"How long a message of a run to another one is tried while there is no such run, 100ms to 24h."`
 	httpPostSettings
 }
 
@@ -35,6 +37,9 @@ func (s stepSettings) parts(clock func() time.Time) (p stepParts, err error) {
 		return p, err
 	}
 	if p.drain, err = parseSpan(settingStepDrain, s.StepDrain, 100*time.Millisecond, 10*time.Minute); err != nil {
+		return p, err
+	}
+	if p.grace, err = parseSpan(settingGrace, s.TargetGrace, 100*time.Millisecond, 24*time.Hour); err != nil {
 		return p, err
 	}
 	config, err := s.config()

@@ -33,6 +33,7 @@ func TestRefusedStepSettings(t *testing.T) {
 		"a lease in words":          {"FLOWGATE_STEP_LEASE", "long", "1s to 1h"},
 		"a lease that is too short": {"FLOWGATE_STEP_LEASE", "10ms", "1s to 1h"},
 		"no drain":                  {"FLOWGATE_STEP_DRAIN", "0s", "100ms to 10m"},
+		"no grace":                  {"FLOWGATE_TARGET_GRACE", "-1m", "100ms to 24h"},
 		"a host that is none":       {"FLOWGATE_HTTP_POST_HOSTS", "example.com, https://example.com", "entry 2 must name a host"},
 		"an address in disguise":    {"FLOWGATE_HTTP_POST_HOSTS", "0x7f.1", "entry 1 must spell an address"},
 		"perhaps named only":        {"FLOWGATE_HTTP_POST_NAMED_ONLY", "perhaps", "true or false"},
