@@ -119,7 +119,7 @@ func (a *attempt) call(asked *history.StepScheduled, fn StepFunc) stepResult {
 	ended := make(chan struct{})
 	go func() { // ends with the function; forget sees to one that does not
 		defer close(ended)
-		done <- a.protect(ctx, fn, deadline)
+		a.protect(ctx, fn, deadline, done)
 	}()
 	select {
 	case r := <-done:
@@ -132,20 +132,23 @@ func (a *attempt) call(asked *history.StepScheduled, fn StepFunc) stepResult {
 	case r := <-done:
 		return a.timed(ctx, r)
 	case <-patience.C:
-		a.stuck = ended
-		return a.timed(ctx, failedStep(context.Cause(ctx)))
+	case <-a.w.final.Done():
 	}
+	a.stuck = ended
+	return a.timed(ctx, failedStep(context.Cause(ctx)))
 }
 
-// protect calls the function and survives its panic, and its ending of the goroutine.
-func (a *attempt) protect(ctx context.Context, fn StepFunc, deadline time.Time) (r stepResult) {
+// protect calls the function and gives what it came to, also when it panics or ends its goroutine.
+func (a *attempt) protect(ctx context.Context, fn StepFunc, deadline time.Time, done chan<- stepResult) {
+	var r stepResult
 	returned := false
-	defer func() {
+	defer func() { // after runtime.Goexit nothing but what is deferred is done
 		if p := recover(); p != nil {
 			r = failedStep(Coded(codePanic, fmt.Errorf("the function panicked with a value of type %T at %s", p, panicPlace())))
 		} else if !returned {
 			r = failedStep(Coded(codePanic, errors.New("the function ended its goroutine (runtime.Goexit)")))
 		}
+		done <- r
 	}()
 	out, err := fn(ctx, a.stepFor(deadline))
 	if err != nil {
@@ -154,7 +157,6 @@ func (a *attempt) protect(ctx context.Context, fn StepFunc, deadline time.Time) 
 		r = failedStep(NonRetryable(Coded(codeOutput, encodeError(err))))
 	}
 	returned = true
-	return r
 }
 
 // timed says of a failure that came because the time was over that it did.

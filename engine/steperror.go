@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"time"
+
+	"github.com/flowgate-go/flowgate/spec"
 )
 
 // CodeInput is the code of a step's failure whose input does not decode.
@@ -17,8 +19,9 @@ func RetryAfter(err error, d time.Duration) error {
 	return &stepError{error: err, after: max(d, 0), timed: true}
 }
 
-// Coded gives an error of a step a code, by which retry policies and workflow code tell errors apart. The outermost code
-// counts. It wraps err, which must not be nil.
+// Coded gives an error of a step a code, by which retry policies and workflow code tell errors apart. A code is a name, as
+// that of a step: of one that is not, what is stored is cut, and nothing that looks like a token stays in it. The outermost
+// code counts. It wraps err, which must not be nil.
 func Coded(code string, err error) error { return &stepError{error: err, code: code} }
 
 // stepError is an error of a step's function with what it says about the attempts to follow.
@@ -48,7 +51,7 @@ func adviceOf(err error) stepAdvice {
 			return a
 		}
 		if a.code == "" {
-			a.code = mark.code
+			a.code = storedCode(mark.code)
 		}
 		if mark.timed && a.after == nil {
 			a.after = &mark.after
@@ -57,3 +60,6 @@ func adviceOf(err error) stepAdvice {
 		err = mark.error
 	}
 }
+
+// storedCode is a code as it is stored: what no column takes, and no reader should see, is out of it.
+func storedCode(code string) string { return clip(diagnosis(code), spec.MaxNameBytes) }
