@@ -101,6 +101,8 @@ func (c *call) size() int {
 		return row + len(m.Payload.Bytes())
 	case *history.ResumeHook:
 		return row + len(m.Payload.Bytes())
+	case *history.SettleTask:
+		return row + len(m.Output.Bytes())
 	}
 	return row
 }

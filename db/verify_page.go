@@ -161,7 +161,7 @@ func (v *verification) hook(row sqlc.Hook, err error) {
 
 func (v *verification) task(row sqlc.Task, err error) {
 	if err != nil {
-		v.projection.Unreadable(history.RowTask, row.TaskID, unreadableRow)
+		v.projection.UnreadableTask(taskRecord(row).TaskKey, unreadableRow)
 		return
 	}
 	v.projection.CompareTask(taskRecord(row))

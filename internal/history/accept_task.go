@@ -75,27 +75,38 @@ func TaskOf(m Message) (TaskKey, bool) {
 	return TaskKey{}, false
 }
 
-// settleTask judges an outcome. What is settled, withdrawn or past its deadline, and what another attempt does by now,
-// takes none: the first outcome stands, and that of an attempt that was given up is refused.
+// settleTask judges an outcome. What is settled, withdrawn or past its deadline, what another attempt does by now, and what
+// is held takes none: the first outcome stands, and that of an attempt that was given up is refused.
 func (r *Records) settleTask(m *SettleTask, now time.Time) (Receipt, error) {
 	t, open := r.Tasks[m.Task]
 	switch {
 	case !open || t.CloseAt != nil && !now.Before(*t.CloseAt):
 		return Receipt{}, ErrTaskClosed
-	case t.Attempt != m.Attempt && !(t.Kind == TaskChild && m.Attempt == 0):
+	case t.Held || t.Attempt != m.Attempt && !(t.Kind == TaskChild && m.Attempt == 0):
 		return Receipt{}, ErrStaleAttempt
 	}
+	if m.Letter != nil {
+		r.Letters = append(r.Letters, t.letter(*m.Letter, now))
+	}
+	return r.settle(m, t, now), nil
+}
+
+// letter is what the dead letters keep of the step.
+func (t Task) letter(l Letter, now time.Time) DeadLetter {
+	l.Failure.Code, l.Failure.Message = printable(l.Failure.Code), printable(l.Failure.Message)
+	return DeadLetter{Task: t, Letter: l, At: now}
+}
+
+// settle stores the outcome of an open task.
+func (r *Records) settle(m *SettleTask, t Task, now time.Time) Receipt {
 	r.closeTask(m.Task)
 	receipt := Receipt{Verdict: Accepted, Run: m.Run, ReceivedAt: now}
-	if m.Letter != nil {
-		r.Letters = append(r.Letters, DeadLetter{Task: t, Letter: *m.Letter, At: now})
-	}
 	if r.Run.Status.Ended() || t.Generation != r.Run.Generation || m.Task.silent() {
-		return receipt, nil // nobody is to be told
+		return receipt // nobody is to be told
 	}
 	receipt.Sequence = r.append(now, m.event())
 	r.wakeUnlessBlocked(now)
-	return receipt, nil
+	return receipt
 }
 
 // silent says that the outcome of the task is no event: it is the engine's own.
@@ -109,7 +120,7 @@ func (m *SettleTask) event() Data {
 		return &StepCompleted{StepID: spec.StepID(m.Task.ID), Attempt: m.Attempt, Digest: m.Output.Digest(), Output: m.Output}
 	case m.Task.Kind == TaskStep:
 		return &StepFailed{
-			StepID: spec.StepID(m.Task.ID), Attempt: f.Attempt, Reason: f.Reason, Code: f.Code, Message: printable(f.Message),
+			StepID: spec.StepID(m.Task.ID), Attempt: f.Attempt, Reason: f.Reason, Code: printable(f.Code), Message: printable(f.Message),
 		}
 	case m.Task.Kind == TaskChild && f == nil:
 		return &ChildCompleted{ChildID: spec.ChildID(m.Task.ID), Digest: m.Output.Digest(), Output: m.Output}
@@ -132,13 +143,13 @@ func (r *Records) holdTask(m *HoldTask, now time.Time) (Receipt, error) {
 	}
 	t.Held = true
 	r.changeTask(t)
-	r.Letters = append(r.Letters, DeadLetter{Task: t, Letter: m.Letter, At: now})
+	r.Letters = append(r.Letters, t.letter(m.Letter, now))
 	return Receipt{Verdict: Accepted, Run: m.Run, ReceivedAt: now}, nil
 }
 
 func (r *Records) replayTask(m *ReplayTask, now time.Time) (Receipt, error) {
 	t, open := r.Tasks[m.Task]
-	if !open || !t.Held {
+	if !open || !t.Held || t.CloseAt != nil && !now.Before(*t.CloseAt) {
 		return Receipt{}, ErrTaskClosed
 	}
 	t.Held = false
@@ -153,9 +164,9 @@ func (r *Records) discardTask(m *DiscardTask, now time.Time) (Receipt, error) {
 		return Receipt{}, ErrTaskClosed
 	}
 	r.Decided = append(r.Decided, LetterDecision{Task: m.Task, State: LetterDiscarded, Actor: m.Actor, At: now})
-	return r.settleTask(&SettleTask{
+	return r.settle(&SettleTask{
 		Run: m.Run, Task: m.Task, Attempt: t.Attempt, Failure: &Failure{Reason: FailedDiscarded, Attempt: t.Attempt},
-	}, now)
+	}, t, now), nil
 }
 
 func (r *Records) changeTask(t Task) {

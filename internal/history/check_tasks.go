@@ -100,25 +100,31 @@ func (t *Turn) checkTarget(c Command, want asked) string {
 func (t *Turn) checkTasks(d Decision) string {
 	ending := d.Commands[len(d.Commands)-1]
 	withdrawn, opened := map[string]bool{}, map[string]bool{}
+	more := 0
 	for _, c := range d.Commands {
+		known, named := t.state.tasks.get(c.id())
 		switch c := c.(type) {
 		case *WithdrawStep:
-			withdrawn[c.id()] = true
+			if !withdrawn[c.id()] && (opened[c.id()] || named && known.state == TaskOpen) {
+				more--
+			}
+			withdrawn[c.id()] = named || opened[c.id()]
 		case *ScheduleStep, *StartChild, *CallSignal, *CallCancel:
-			if _, known := t.state.tasks.get(c.id()); known {
+			if named || opened[c.id()] {
 				continue
 			}
 			if ending.kind() == KindEnding && !outlives(c, ending) {
 				return fmt.Sprintf("%s %q is asked for beside an ending, so it would never be done: await it first", c.kind(), c.id())
 			}
 			opened[c.id()] = true
+			more++
 		}
+	}
+	if open := int(t.state.engaged) + more; len(opened) > 0 && open > t.lim.OpenTasks {
+		return fmt.Sprintf("the decision would leave %d steps, children and calls open; at most %d may be", open, t.lim.OpenTasks)
 	}
 	if _, continues := ending.(*ContinueAsNew); continues {
 		return t.leftBehind(withdrawn)
-	}
-	if open := int(t.state.engaged) + len(opened); len(opened) > 0 && open > t.lim.OpenTasks {
-		return fmt.Sprintf("the decision would leave %d steps, children and calls open; at most %d may be", open, t.lim.OpenTasks)
 	}
 	return ""
 }
@@ -144,7 +150,7 @@ func (t *Turn) leftBehind(withdrawn map[string]bool) string {
 	}
 	var first *task
 	for task := range t.state.tasks.all() {
-		open := task.shown == TaskOpen && task.kind != KindCall && !withdrawn[task.id]
+		open := task.shown == TaskOpen && task.kind != KindCall && !task.waived && !withdrawn[task.id]
 		if open && (first == nil || task.id < first.id) {
 			first = task
 		}

@@ -51,10 +51,18 @@ func (t *Turn) openTask(id string, data Data) {
 	t.newTasks = append(t.newTasks, opened.record(t.state.generation))
 }
 
-// withdrawStep ends an open step. One whose outcome was accepted keeps it, also when workflow code has not seen it yet.
+// withdrawStep ends an open step. One whose outcome was accepted keeps it, also when workflow code has not seen it yet; the
+// code has done with it then: it may continue as new, as it may where its turn came before the outcome.
 func (t *Turn) withdrawStep(id spec.StepID) {
 	step, known := t.state.tasks.get(string(id))
-	if !known || step.state != TaskOpen {
+	switch {
+	case !known:
+		return
+	case step.state != TaskOpen:
+		if step.shown == TaskOpen && !step.waived {
+			step.waived = true
+			t.waived = append(t.waived, spec.HookID(id))
+		}
 		return
 	}
 	t.closeRow(string(id))
@@ -85,11 +93,14 @@ func (t *Turn) closeTasks(cause HookState) {
 	}
 }
 
-// closeChild lets a child go. One that is to go on without its parent keeps its row: it may not be started yet.
+// closeChild lets a child go. One that is to go on without its parent keeps its row: it may not be started yet. One that
+// this very turn asked for and that is not to go on is not started, so nobody is to be told.
 func (t *Turn) closeChild(child *task, cause HookState) {
 	if stop, told := child.record(t.state.generation).stop(); told {
 		t.closeRow(child.id)
-		t.newTasks = append(t.newTasks, stop)
+		if child.seq < t.run.NextSeq {
+			t.newTasks = append(t.newTasks, stop)
+		}
 	}
 	t.emit(&ChildReleased{ChildID: spec.ChildID(child.id), Cause: cause})
 }

@@ -15,7 +15,8 @@ type Event struct {
 	// Taken lists the accepted messages, by seq, that the turn showed to workflow code before this event, in order.
 	// First and every later turn use this order.
 	Taken []int64
-	// Read lists settled hooks that workflow code asked about for the first time in the turn that ends here.
+	// Read lists settled hooks that workflow code asked about for the first time in the turn that ends here, and steps that it
+	// withdrew before it was shown their outcome.
 	Read []spec.HookID
 	Data Data
 }

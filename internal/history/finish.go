@@ -93,12 +93,13 @@ func (t *Turn) more() bool {
 	return t.call || w != nil || isDue || len(t.state.pending) > 0
 }
 
-// recordRest keeps what the turn showed and appended nothing about: messages taken, and settled hooks asked about.
+// recordRest keeps what the turn showed and appended nothing about: messages taken, settled hooks asked about, and steps
+// that the code has done with.
 func (t *Turn) recordRest() {
 	if t.ended {
 		return
 	}
-	var read []spec.HookID
+	read := slices.Clone(t.waived)
 	for id, h := range t.state.hooks {
 		if h.asked && !h.read {
 			h.read = true

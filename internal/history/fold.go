@@ -77,13 +77,22 @@ func (s *State) Apply(e Event) error {
 		return refuse(rule)
 	}
 	for _, id := range e.Read {
-		if h, ok := s.hooks[id]; ok {
-			h.read = true
-			s.count(h)
-		}
+		s.readAbout(id)
 	}
 	s.nextSeq, s.lastAt = e.Seq+1, e.At
 	return nil
+}
+
+// readAbout notes what workflow code has done with.
+func (s *State) readAbout(id spec.HookID) {
+	if h, ok := s.hooks[id]; ok {
+		h.read = true
+		s.count(h)
+		return
+	}
+	if t, ok := s.tasks.get(string(id)); ok {
+		t.waived = true
+	}
 }
 
 // apply folds the content of an event and returns the rule it breaks, or "".

@@ -26,7 +26,7 @@ type Projection struct {
 	signals map[spec.SignalID]Signal
 	hooks   map[spec.HookID]Hook
 	tasks   map[TaskKey]Task // the open ones
-	loose   map[TaskKey]bool // rows that may be there or not: what is done about them is in no event
+	loose   map[TaskKey]Task // rows that may be there or not: what is done about them is in no event
 
 	broken bool // an event may not be where it is: what the events say of the rows is not known
 	found  []Difference
@@ -38,7 +38,7 @@ func NewProjection(key RunKey) *Projection {
 	p := &Projection{
 		key: key, state: newState(key), run: Run{Key: key, Status: Running},
 		signals: map[spec.SignalID]Signal{}, hooks: map[spec.HookID]Hook{},
-		tasks: map[TaskKey]Task{}, loose: map[TaskKey]bool{},
+		tasks: map[TaskKey]Task{}, loose: map[TaskKey]Task{},
 	}
 	p.state.generation, p.state.nextSeq = 1, 1
 	return p

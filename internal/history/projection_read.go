@@ -36,7 +36,8 @@ func (p *Projection) readEnd(e Event, status Status) {
 	at := e.At
 	p.run.Status, p.run.ClosedAt, p.run.BlockCause = status, &at, ""
 	if parent := p.run.Parent; parent != nil {
-		p.loose[parent.report(e.Generation).TaskKey] = true
+		report := parent.report(e.Generation)
+		p.loose[report.TaskKey] = report
 	}
 }
 

@@ -20,9 +20,9 @@ func (p *Projection) readTask(e Event) {
 	case *ChildReleased:
 		key := TaskKey{Generation: e.Generation, Kind: TaskChild, ID: string(d.ChildID)}
 		if stop, told := p.tasks[key].stop(); told {
-			p.loose[stop.TaskKey] = true
+			p.loose[stop.TaskKey] = stop
 		} else {
-			p.loose[key] = true
+			p.loose[key] = p.tasks[key]
 		}
 		delete(p.tasks, key)
 	case *StepCompleted, *StepFailed, *StepTimedOut, *StepCancelled, *ChildCompleted, *ChildFailed, *CallDelivered, *CallFailed:
@@ -40,9 +40,9 @@ func (p *Projection) addTask(e Event, t Task) {
 
 // loosenCalls: what becomes of a call whose generation is over is in no event.
 func (p *Projection) loosenCalls() {
-	for key := range p.tasks {
+	for key, t := range p.tasks {
 		if key.Kind == TaskCall {
-			p.loose[key] = true
+			p.loose[key] = t
 			delete(p.tasks, key)
 		}
 	}
@@ -54,12 +54,13 @@ func (p *Projection) CompareTask(row Task) {
 		return
 	}
 	c := comparison{p, RowTask, row.ID}
-	want, ok := p.tasks[row.TaskKey]
-	if !ok {
-		if !p.loose[row.TaskKey] {
+	want, open := p.tasks[row.TaskKey]
+	if !open {
+		var may bool
+		if want, may = p.loose[row.TaskKey]; !may {
 			c.says("", "no event made this row")
+			return
 		}
-		return
 	}
 	delete(p.tasks, row.TaskKey)
 	c.text("name", want.Name, row.Name)
@@ -67,6 +68,12 @@ func (p *Projection) CompareTask(row Task) {
 	c.text("target", string(want.Target), string(row.Target))
 	c.text("policy", string(want.Policy), string(row.Policy))
 	c.time("close_at", want.CloseAt, row.CloseAt)
+}
+
+// UnreadableTask is Unreadable for a row of tasks, whose key can be read.
+func (p *Projection) UnreadableTask(key TaskKey, text string) {
+	delete(p.tasks, key)
+	p.note(Difference{Row: RowTask, ID: key.ID, Text: text})
 }
 
 func (p *Projection) missTasks() {

@@ -118,6 +118,7 @@ type task struct {
 	shown    TaskState // to workflow code, as of the facts taken
 	output   canon.Payload
 	failure  *Failure
+	waived   bool  // workflow code withdrew it after its outcome was accepted and before that was shown
 	settled  int32 // as of a wait
 }
 
