@@ -38,7 +38,9 @@ func (a *attempt) deliver() {
 	defer cancel()
 	var failure *history.Failure
 	var err error
-	switch t := a.task; t.Task.Kind {
+	switch a.task.Task.Kind {
+	case history.TaskStep: // is done, not delivered
+		return
 	case history.TaskCall:
 		failure, err = a.sendCall(ctx)
 	case history.TaskChild:

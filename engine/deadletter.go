@@ -153,10 +153,10 @@ func (h *Handle) decideLetter(
 			return "", err
 		}
 	}
-	switch l.State {
-	case want:
+	switch {
+	case l.State == want:
 		return VerdictDuplicate, nil
-	case LetterHeld, LetterFailed:
+	case l.State == LetterHeld, l.State == LetterFailed:
 		return "", ErrTaskClosed
 	}
 	return "", ErrLetterDecided

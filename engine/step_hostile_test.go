@@ -57,7 +57,7 @@ func TestHostileStepFunctionsFailTheirStepOnly(t *testing.T) {
 		"goexit":            {func(context.Context, *engine.Step) (any, error) { runtime.Goexit(); return nil, nil }, "panic", "Goexit"},
 		"panic":             {func(context.Context, *engine.Step) (any, error) { panic(secret) }, "panic", "type string"},
 		"panic of an error": {func(context.Context, *engine.Step) (any, error) { panic(os.ErrClosed) }, "panic", "panicked"},
-		"panic of nil":      {func(context.Context, *engine.Step) (any, error) { panic(nil) }, "panic", "panicked"}, //nolint:govet // hostile
+		"panic of nil":      {func(context.Context, *engine.Step) (any, error) { panic(nil) }, "panic", "panicked"},
 		"error panics":      {fails(nasty{func() string { panic("in Error") }}), "panic", "panicked"},
 		"error exits":       {fails(nasty{func() string { runtime.Goexit(); return "" }}), "panic", "Goexit"},
 		"typed nil":         {fails((*os.PathError)(nil)), "panic", "panicked"},

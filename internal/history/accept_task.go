@@ -197,6 +197,7 @@ func (r *Records) closeTasks(now time.Time) {
 				r.closeTask(t.TaskKey)
 				r.NewTasks = append(r.NewTasks, stop)
 			}
+		case TaskCall, TaskReport, TaskStop: // goes on
 		}
 	}
 	if parent := r.Run.Parent; parent != nil {

@@ -22,6 +22,7 @@ func (s *State) Task(id string) TaskView {
 		view.Output = t.output
 	case TaskFailed:
 		view.Failure = t.failure
+	case TaskUnknown, TaskOpen, TaskCancelled: // show nothing more
 	}
 	return view
 }
