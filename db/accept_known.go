@@ -15,12 +15,13 @@ type foreseen struct {
 	*record
 	known   storedRun // without an ID: a run of which nothing is known, to be started
 	calls   []*call
-	answers []Answer  // one per call; without the time of what is accepted now
-	hook    string    // the hook that is answered
+	answers []Answer // one per call; without the time of what is accepted now
+	hook    string   // the hook that is answered
+	task    *history.SettleTask
 	at      time.Time // of acceptance; zero where nothing is stored
 }
 
-// settleKnown decides the calls to runs whose rows it need not read: signals and answers to runs that this process knows,
+// settleKnown decides the calls to runs whose rows it need not read: signals, answers and outcomes for runs that this process knows,
 // and starts of runs that it knows nothing of. It commits what it foresaw in one round trip. It returns the calls that it
 // left: those of other messages and of other runs, and those of runs that turned out to be locked, changed, there already,
 // or sent the same message before. due are the runs that a turn was due for already.
@@ -73,6 +74,7 @@ func (s *Store) commitKnown(all []*foreseen) error {
 		singles knownSingles
 		signals knownSignals
 		answers knownAnswers
+		settled knownOutcomes
 	)
 	for _, f := range all {
 		var err error
@@ -81,6 +83,8 @@ func (s *Store) commitKnown(all []*foreseen) error {
 			err = starts.add(f)
 		case f.hook != "":
 			err = answers.add(f)
+		case f.task != nil:
+			err = settled.add(f)
 		case len(f.Events) == 1:
 			err = singles.add(f)
 		default:
@@ -97,6 +101,7 @@ func (s *Store) commitKnown(all []*foreseen) error {
 		singles.queue(p)
 		signals.queue(p)
 		answers.queue(p)
+		settled.queue(p)
 		p.commit()
 		if err := p.send(ctx, conn); err != nil {
 			return err
@@ -105,6 +110,7 @@ func (s *Store) commitKnown(all []*foreseen) error {
 		singles.note()
 		signals.note()
 		answers.note()
+		settled.note()
 		return nil
 	})
 }

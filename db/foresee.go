@@ -48,6 +48,9 @@ func (f *foreseen) decide(s *Store) bool {
 	if f.record == nil {
 		return len(f.calls) == 1 && f.start(s)
 	}
+	if m, ok := f.calls[0].message.(*history.SettleTask); ok {
+		return len(f.calls) == 1 && f.settleTask(s, m)
+	}
 	auth, ok := s.cfg.Authority(f.known.Run.SpecDigest)
 	if !ok {
 		return false
@@ -82,6 +85,15 @@ func (f *foreseen) resume(s *Store, m *history.ResumeHook, auth history.Authorit
 	}
 	f.Hooks[m.HookID], f.hook = hook, string(m.HookID)
 	return f.takes(m, auth, s.cfg.Limits)
+}
+
+// settleTask foresees the outcome of a task that is no more than an event of its run.
+func (f *foreseen) settleTask(s *Store, m *history.SettleTask) bool {
+	if m.Begun == nil || m.Letter != nil {
+		return false
+	}
+	f.Tasks[m.Task], f.task = *m.Begun, m
+	return f.takes(m, nil, s.cfg.Limits) && len(f.Events) == 1
 }
 
 // start foresees the start of a run of which nothing is known.

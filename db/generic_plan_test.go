@@ -16,7 +16,7 @@ import (
 // keptPlans are the statements whose plan is made once per connection and kept, whatever becomes of the tables.
 var keptPlans = map[string]string{
 	"AcceptKnown": sqlc.AcceptKnown, "AdvanceKnown": sqlc.AdvanceKnown, "LockKnown": sqlc.LockKnown,
-	"ResumeKnown": sqlc.ResumeKnown, "SignalKnown": sqlc.SignalKnown, "StartUnknown": sqlc.StartUnknown,
+	"ResumeKnown": sqlc.ResumeKnown, "SignalKnown": sqlc.SignalKnown, "StartUnknown": sqlc.StartUnknown, "SettleKnown": sqlc.SettleKnown,
 	"ActiveHooks": sqlc.ActiveHooks, "AppendEvents": sqlc.AppendEvents, "ClaimRun": sqlc.ClaimRun, "ClaimRuns": sqlc.ClaimRuns,
 	"ConsumeSignals": sqlc.ConsumeSignals, "EndedRuns": sqlc.EndedRuns, "EventsBetween": sqlc.EventsBetween,
 	"EventsFrom": sqlc.EventsFrom, "FindRuns": sqlc.FindRuns, "InsertHooks": sqlc.InsertHooks, "InsertRuns": sqlc.InsertRuns,

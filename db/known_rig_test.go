@@ -195,7 +195,7 @@ func (p *twins) same() {
 func (s *twin) knew() (known, read bool) {
 	names, _ := s.log.take()
 	at := slices.IndexFunc(names, func(n string) bool {
-		return slices.Contains([]string{"SignalKnown", "AcceptKnown", "ResumeKnown", "StartUnknown"}, n)
+		return slices.Contains([]string{"SignalKnown", "AcceptKnown", "ResumeKnown", "StartUnknown", "SettleKnown"}, n)
 	})
 	s.spoilt = at >= 0 && slices.Index(names[at:], "commit") < 0 || at >= 0 && slices.Contains(names[at:], "rollback") &&
 		slices.Index(names[at:], "rollback") < slices.Index(names[at:], "commit")

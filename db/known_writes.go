@@ -176,3 +176,42 @@ func (k *knownStarts) note() {
 		f.at, f.id = row.At.UTC(), row.ID
 	}
 }
+
+// knownOutcomes are outcomes of tasks of known runs, to be written by one statement.
+type knownOutcomes struct {
+	runs   []*foreseen
+	params sqlc.SettleKnownParams
+	held   *[]sqlc.SettleKnownRow
+}
+
+func (k *knownOutcomes) add(f *foreseen) error {
+	enc, err := history.Encode(f.Events[0])
+	if err != nil {
+		return err
+	}
+	k.runs = append(k.runs, f)
+	p := &k.params
+	p.Ids = append(p.Ids, f.id)
+	p.NextSeqs = append(p.NextSeqs, f.known.Run.NextSeq)
+	p.WakeAts = append(p.WakeAts, orZero(f.known.Run.WakeAt))
+	p.Generations = append(p.Generations, int32(f.known.Run.Generation))
+	p.Kinds = append(p.Kinds, string(f.task.Task.Kind))
+	p.TaskIds = append(p.TaskIds, f.task.Task.ID)
+	p.Attempts = append(p.Attempts, int32(f.task.Attempt))
+	p.Types = append(p.Types, enc.Type)
+	p.Datas = append(p.Datas, enc.Data)
+	p.Payloads = append(p.Payloads, enc.Payload)
+	return nil
+}
+
+func (k *knownOutcomes) queue(p *pipeline) {
+	if len(k.runs) > 0 {
+		k.held = queueRows[sqlc.SettleKnownRow](p, sqlc.SettleKnown, k.params)
+	}
+}
+
+func (k *knownOutcomes) note() {
+	for _, row := range orZero(k.held) {
+		k.runs[row.Place-1].at = row.At.UTC()
+	}
+}

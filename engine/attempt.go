@@ -188,7 +188,9 @@ func (a *attempt) stepFor(deadline time.Time) *Step {
 func (a *attempt) conclude(asked *history.StepScheduled, r stepResult) {
 	t := a.task
 	if !r.failed {
-		a.settle(&history.SettleTask{Run: t.Run, Task: t.Task.TaskKey, Attempt: t.Task.Attempt, Output: r.output})
+		a.settle(&history.SettleTask{
+			Run: t.Run, Task: t.Task.TaskKey, Attempt: t.Task.Attempt, Output: r.output, Begun: &t.Task,
+		})
 		return
 	}
 	if errors.Is(context.Cause(a.ctx), ErrShuttingDown) {

@@ -55,7 +55,9 @@ func (a *attempt) deliver() {
 		a.deliverLater(err)
 		return
 	}
-	a.settle(&history.SettleTask{Run: a.task.Run, Task: a.task.Task.TaskKey, Attempt: a.task.Task.Attempt, Failure: failure})
+	a.settle(&history.SettleTask{
+		Run: a.task.Run, Task: a.task.Task.TaskKey, Attempt: a.task.Task.Attempt, Failure: failure, Begun: &a.task.Task,
+	})
 }
 
 // deliverLater tries again after a pause that grows with the tries which the other run refused, not with our own trouble.

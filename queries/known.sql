@@ -138,6 +138,46 @@ WITH k AS MATERIALIZED (
 )
 SELECT t.place::integer AS place, t.at::timestamptz AS at FROM timed AS t;
 
+-- name: SettleKnown :many
+-- Outcomes of tasks of running runs, one for each run. As SignalKnown; a run whose task is not open at the acceptance time, or
+-- was begun anew, is left out, too. That is decided by the row which is deleted, as it is by then: beginning a task anew
+-- changes nothing of its run.
+WITH k AS MATERIALIZED (
+    SELECT u.*, held.id AS held, held.workflow, held.version, held.wake_at AS was,
+        greatest(clock_timestamp(), held.updated_at) AS at
+    FROM ROWS FROM (
+        unnest(@ids::bigint[]), unnest(@next_seqs::bigint[]), unnest(@wake_ats::timestamptz[]), unnest(@generations::integer[]),
+        unnest(@kinds::text[]), unnest(@task_ids::text[]), unnest(@attempts::integer[]), unnest(@types::text[]),
+        unnest(@datas::json[]), unnest(@payloads::bytea[])
+    ) WITH ORDINALITY AS u (id, next_seq, wake_at, generation, kind, task_id, attempt, type, data, payload, place)
+    CROSS JOIN LATERAL (
+        SELECT r.id, r.workflow, r.version, r.wake_at, r.updated_at FROM runs AS r
+        WHERE r.id = u.id AND r.next_seq = u.next_seq AND r.status = 'running'
+            AND r.wake_at IS NOT DISTINCT FROM nullif(u.wake_at, '0001-01-01T00:00:00Z'::timestamptz)
+        LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS held
+), gone AS (
+    DELETE FROM tasks AS t USING k
+    WHERE t.run = ANY (ARRAY[k.held]) AND t.generation = k.generation AND t.task_id = k.task_id AND t.kind || '' = k.kind
+        AND t.attempt = k.attempt AND (t.close_at IS NULL OR k.at < t.close_at)
+    RETURNING t.run
+), timed AS MATERIALIZED (
+    SELECT k.* FROM k WHERE k.held = ANY (ARRAY(SELECT gone.run FROM gone))
+), appended AS (
+    INSERT INTO events (run, seq, generation, type, at, data, payload)
+    SELECT t.held, t.next_seq, t.generation, t.type, t.at, t.data, t.payload FROM timed AS t
+), changed AS (
+    UPDATE runs AS r SET next_seq = r.next_seq + 1, wake_at = least(r.wake_at, t.at), updated_at = t.at
+    FROM timed AS t WHERE r.id = ANY (ARRAY[t.held])
+), unscheduled AS (
+    DELETE FROM due AS d USING timed AS t
+    WHERE t.was > t.at AND d.workflow = ANY (ARRAY[t.workflow]) AND d.version = t.version AND d.wake_at = t.was AND d.run = t.held
+), scheduled AS (
+    INSERT INTO due (workflow, version, wake_at, run, blocked)
+    SELECT t.workflow, t.version, t.at, t.held, false FROM timed AS t WHERE t.was IS NULL OR t.was > t.at
+)
+SELECT t.place::integer AS place, t.at::timestamptz AS at FROM timed AS t;
+
 -- name: StartUnknown :many
 -- Starts of runs of which this process knows nothing, in key order: rows and first events of those that do not exist, with
 -- a turn due. Waits for a transaction that is inserting the same key; a run that exists is left out.

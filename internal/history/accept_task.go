@@ -19,6 +19,7 @@ type SettleTask struct {
 	Output  canon.Payload // of a step or a child that did not fail
 	Failure *Failure      // nil for one that did not fail
 	Letter  *Letter       // goes to the dead letters with the failure
+	Begun   *Task         // the record, as the attempt has it; nil where it is not at hand
 }
 
 // HoldTask keeps a step open whose attempts are used up, until somebody replays or discards it.

@@ -432,6 +432,96 @@ func (q *Queries) ResumeKnown(ctx context.Context, db DBTX, arg ResumeKnownParam
 	return items, nil
 }
 
+const SettleKnown = `-- name: SettleKnown :many
+WITH k AS MATERIALIZED (
+    SELECT u.id, u.next_seq, u.wake_at, u.generation, u.kind, u.task_id, u.attempt, u.type, u.data, u.payload, u.place, held.id AS held, held.workflow, held.version, held.wake_at AS was,
+        greatest(clock_timestamp(), held.updated_at) AS at
+    FROM ROWS FROM (
+        unnest($1::bigint[]), unnest($2::bigint[]), unnest($3::timestamptz[]), unnest($4::integer[]),
+        unnest($5::text[]), unnest($6::text[]), unnest($7::integer[]), unnest($8::text[]),
+        unnest($9::json[]), unnest($10::bytea[])
+    ) WITH ORDINALITY AS u (id, next_seq, wake_at, generation, kind, task_id, attempt, type, data, payload, place)
+    CROSS JOIN LATERAL (
+        SELECT r.id, r.workflow, r.version, r.wake_at, r.updated_at FROM runs AS r
+        WHERE r.id = u.id AND r.next_seq = u.next_seq AND r.status = 'running'
+            AND r.wake_at IS NOT DISTINCT FROM nullif(u.wake_at, '0001-01-01T00:00:00Z'::timestamptz)
+        LIMIT 1 FOR UPDATE SKIP LOCKED
+    ) AS held
+), gone AS (
+    DELETE FROM tasks AS t USING k
+    WHERE t.run = ANY (ARRAY[k.held]) AND t.generation = k.generation AND t.task_id = k.task_id AND t.kind || '' = k.kind
+        AND t.attempt = k.attempt AND (t.close_at IS NULL OR k.at < t.close_at)
+    RETURNING t.run
+), timed AS MATERIALIZED (
+    SELECT k.id, k.next_seq, k.wake_at, k.generation, k.kind, k.task_id, k.attempt, k.type, k.data, k.payload, k.place, k.held, k.workflow, k.version, k.was, k.at FROM k WHERE k.held = ANY (ARRAY(SELECT gone.run FROM gone))
+), appended AS (
+    INSERT INTO events (run, seq, generation, type, at, data, payload)
+    SELECT t.held, t.next_seq, t.generation, t.type, t.at, t.data, t.payload FROM timed AS t
+), changed AS (
+    UPDATE runs AS r SET next_seq = r.next_seq + 1, wake_at = least(r.wake_at, t.at), updated_at = t.at
+    FROM timed AS t WHERE r.id = ANY (ARRAY[t.held])
+), unscheduled AS (
+    DELETE FROM due AS d USING timed AS t
+    WHERE t.was > t.at AND d.workflow = ANY (ARRAY[t.workflow]) AND d.version = t.version AND d.wake_at = t.was AND d.run = t.held
+), scheduled AS (
+    INSERT INTO due (workflow, version, wake_at, run, blocked)
+    SELECT t.workflow, t.version, t.at, t.held, false FROM timed AS t WHERE t.was IS NULL OR t.was > t.at
+)
+SELECT t.place::integer AS place, t.at::timestamptz AS at FROM timed AS t
+`
+
+type SettleKnownParams struct {
+	Ids         []int64
+	NextSeqs    []int64
+	WakeAts     []time.Time
+	Generations []int32
+	Kinds       []string
+	TaskIds     []string
+	Attempts    []int32
+	Types       []string
+	Datas       [][]byte
+	Payloads    [][]byte
+}
+
+type SettleKnownRow struct {
+	Place int32
+	At    time.Time
+}
+
+// Outcomes of tasks of running runs, one for each run. As SignalKnown; a run whose task is not open at the acceptance time, or
+// was begun anew, is left out, too. That is decided by the row which is deleted, as it is by then: beginning a task anew
+// changes nothing of its run.
+func (q *Queries) SettleKnown(ctx context.Context, db DBTX, arg SettleKnownParams) ([]SettleKnownRow, error) {
+	rows, err := db.Query(ctx, SettleKnown,
+		arg.Ids,
+		arg.NextSeqs,
+		arg.WakeAts,
+		arg.Generations,
+		arg.Kinds,
+		arg.TaskIds,
+		arg.Attempts,
+		arg.Types,
+		arg.Datas,
+		arg.Payloads,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []SettleKnownRow{}
+	for rows.Next() {
+		var i SettleKnownRow
+		if err := rows.Scan(&i.Place, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SignalKnown = `-- name: SignalKnown :many
 WITH timed AS MATERIALIZED (
     SELECT u.id, u.next_seq, u.wake_at, u.generation, u.signal_id, u.name, u.digest, u.source, u.actor, u.data, u.payload, u.place, held.id AS held, held.workflow, held.version, held.wake_at AS was,
