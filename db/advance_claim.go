@@ -48,6 +48,7 @@ type claimedRun struct {
 	events  sqlc.AppendEventsParams
 	rounds  int                // how often it was decided again because of hooks that were refused
 	begun   []history.Task     // new tasks that this process begins with the commit
+	since   time.Time          // when the first of them was reserved
 	dropped bool               // nothing of the turn is stored
 	err     error              // why the turn cannot be stored
 	cause   history.BlockCause // what the run is blocked with because of err

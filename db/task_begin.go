@@ -15,6 +15,9 @@ func (s *Store) reserve(r *claimedRun, t history.Task) bool {
 	if t.Kind == history.TaskCall || !s.cfg.Reserve(wantOf(t)) {
 		return false
 	}
+	if len(r.begun) == 0 {
+		r.since = s.cfg.Clock() // before the statement that counts the lease from its own time
+	}
 	r.begun = append(r.begun, t)
 	return true
 }
@@ -48,7 +51,8 @@ func (r *claimedRun) begunTasks(unsure bool) []ClaimedTask {
 	for i, t := range r.begun {
 		t.Attempt = 1
 		tasks[i] = ClaimedTask{
-			Run: run.Key, Workflow: run.Workflow, Version: run.Version, Parent: run.Parent, Task: t, Unsure: unsure, run: r.ID,
+			Run: run.Key, Workflow: run.Workflow, Version: run.Version, Parent: run.Parent, Task: t, Since: r.since,
+			Unsure: unsure, run: r.ID,
 		}
 		if t.CloseAt != nil {
 			tasks[i].CloseIn = max(t.CloseAt.Sub(r.now), 1)

@@ -28,6 +28,7 @@ type ClaimedTask struct {
 	Strikes           int           // of those, attempts that were lost with their worker
 	Details           []byte        // of the last heartbeat of an attempt before
 	Asked             history.Event // that asked for the task; without data for a report and a stop
+	Since             time.Time     // by this process's clock, not after the lease began; zero for a claim, whose caller knows
 	Unsure            bool          // whether it is this worker's is not known: RenewTasks says so
 	CloseIn           time.Duration // until no outcome is taken any more; 0 where there is no such time
 

@@ -61,9 +61,8 @@ func (w *worker) lineOf(want db.TaskWant) *line {
 
 // begun starts the attempts of tasks that were stored with places reserved.
 func (w *worker) begun(tasks []db.ClaimedTask) {
-	now := w.clock()
 	for _, t := range tasks {
-		w.start(t, w.lineOf(db.TaskWant{Kind: t.Task.Kind, Name: t.Task.Name}), now)
+		w.start(t, w.lineOf(db.TaskWant{Kind: t.Task.Kind, Name: t.Task.Name}), t.Since)
 	}
 }
 
