@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"app":                      {"spec", "tokens", "migrations", "internal/pgembed", "db", "engine", "gateway", "steps/..."},
 	"cmd/flowgate":             {"app", "examples/workflows"},
 	"examples/workflows":       {"spec", "engine", "flow"},
-	"examples/...":             {"spec", "tokens", "internal/pgembed", "engine", "flow", "gateway", "app", "examples/workflows"},
+	"examples/...":             {"spec", "tokens", "internal/pgembed", "engine", "flow", "gateway", "app", "steps/...", "examples/workflows"},
 	"bench":                    {"..."},
 	"bench/...":                {"..."},
 	"planted":                  {},
