@@ -21,7 +21,7 @@ func Example() {
 	// lisbon/survey  completed 5
 	// rome/hotel     failed    room with a view is sold out
 	// rome           failed    child "hotel" failed (failed): room with a view is sold out
-	// rome/flight    cancelled 
+	// rome/flight    cancelled
 	// rome/survey    completed 1
 }
 
