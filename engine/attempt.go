@@ -21,8 +21,8 @@ const (
 	lastWords = time.Second
 	// maxDetails bounds what a heartbeat says, in bytes of JSON.
 	maxDetails = 16 << 10
-	// unreadablePause is how long a task rests that a newer program asked for.
-	unreadablePause = 30 * time.Second
+	// restPause is how long a task rests that cannot be done here: a newer program asked for it, or its time is over.
+	restPause = 30 * time.Second
 )
 
 // The codes of failures that are not the function's own words.
@@ -43,10 +43,12 @@ type attempt struct {
 	cancel context.CancelCauseFunc
 	stuck  chan struct{} // closed when a function that was given up ends; nil when none was
 
-	renewedAt time.Time // by the process's clock; under the worker's lock
+	renewedAt time.Time   // by the process's clock; under the worker's lock
+	lease     *time.Timer // ends the attempt with its lease
 
 	mu      sync.Mutex
-	details json.RawMessage // said and not stored
+	details json.RawMessage // said and not known to be stored
+	said    int             // how often
 	silence *time.Timer     // until the heartbeat time-out; nil without one
 	within  time.Duration   // the heartbeat time-out
 }
@@ -59,7 +61,7 @@ func (a *attempt) run() {
 		return
 	case a.task.Err() != nil:
 		a.w.log.Error().Err(a.task.Err()).Str("run", string(a.task.Run.RunID)).Msg("a task cannot be read here")
-		a.give(db.Attempt{Pause: unreadablePause})
+		a.give(db.Attempt{Pause: restPause})
 	case a.task.Task.Kind == history.TaskStep:
 		a.runStep()
 	default:
@@ -72,7 +74,11 @@ func (a *attempt) runStep() {
 	asked, ok := a.task.Asked.Data.(*history.StepScheduled)
 	code, known := a.w.engine.steps.get(a.task.Task.Name)
 	if !ok || !known {
-		a.give(db.Attempt{Pause: unreadablePause})
+		a.give(db.Attempt{Pause: restPause})
+		return
+	}
+	if in := a.task.CloseIn; in > 0 && in < time.Microsecond { // the next turn says so
+		a.give(db.Attempt{Pause: restPause})
 		return
 	}
 	lost := history.Failure{Code: codeLost, Message: "the process that did it was lost", Attempt: a.task.Task.Attempt - 1}

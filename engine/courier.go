@@ -62,17 +62,24 @@ func (a *attempt) deliver() {
 
 // deliverLater tries again after a pause that grows with the tries which the other run refused, not with our own trouble.
 func (a *attempt) deliverLater(err error) {
-	again := db.Attempt{Failed: true, Error: "", Pause: deliverPause(a.task.Failures)}
+	again := db.Attempt{Failed: true, Error: "", Pause: deliverPause(a.refusals())}
 	switch {
 	case errors.Is(context.Cause(a.ctx), ErrShuttingDown):
 		again = db.Attempt{}
 	case errors.Is(err, errNotYet), errors.Is(err, ErrBacklogFull):
 		again.Error = err.Error()
 	default:
+		if !errors.Is(err, ErrUnavailable) && a.ctx.Err() == nil {
+			a.w.log.Error().Err(err).Str("run", string(a.task.Run.RunID)).Str("task", a.task.Task.ID).
+				Msg("a message between runs cannot be delivered; it is tried again")
+		}
 		again = db.Attempt{Pause: spread(a.w.random, time.Second)}
 	}
 	a.give(again)
 }
+
+// refusals is how often the other run did not take it: an attempt that was lost with its process is none.
+func (a *attempt) refusals() int { return a.task.Failures - a.task.Strikes }
 
 // deliverPause is the pause after so many refused tries before.
 func deliverPause(before int) time.Duration {
@@ -83,7 +90,7 @@ func deliverPause(before int) time.Duration {
 // outage took is no try.
 func (a *attempt) patient() bool {
 	var tried time.Duration
-	for n := range a.task.Failures {
+	for n := range a.refusals() {
 		if tried += deliverPause(n); tried >= a.w.engine.cfg.TargetGrace {
 			return false
 		}
@@ -139,7 +146,7 @@ func callReason(err error) FailureReason {
 func (a *attempt) startChild(ctx context.Context) {
 	asked, ok := a.task.Asked.Data.(*history.ChildRequested)
 	if !ok {
-		a.give(db.Attempt{Pause: unreadablePause})
+		a.give(db.Attempt{Pause: restPause})
 		return
 	}
 	parent := &history.Parent{

@@ -24,35 +24,36 @@ func (w *worker) renew(ctx context.Context) {
 	}
 }
 
-// renewOnce renews the leases that are a third over, and those whose attempts had news. An attempt whose lease may have
-// ended is told to stop: another one may be under way.
+// renewOnce renews the leases that are a third over, and those whose attempts had news. An attempt whose lease is not
+// renewed in time is told to stop by the lease itself: another one may be under way.
 func (w *worker) renewOnce(ctx context.Context) {
 	now := w.clock()
 	var attempts []*attempt
+	var said []int
 	var leases []db.TaskLease
 	w.mu.Lock()
 	for _, a := range w.underWay {
-		age := now.Sub(a.renewedAt)
-		if age >= w.lease {
-			a.cancel(ErrLeaseLost)
-		}
-		if details := a.news(); details != nil || age >= w.lease/3 {
-			attempts = append(attempts, a)
+		if details, n := a.news(); details != nil || now.Sub(a.renewedAt) >= w.lease/3 {
+			attempts, said = append(attempts, a), append(said, n)
 			leases = append(leases, db.TaskLease{Task: a.task, Details: details})
 		}
 	}
 	w.mu.Unlock()
 	own, err := w.store.RenewTasks(ctx, w.process, w.lease, leases)
+	if err != nil {
+		return // the next tick tries again
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, a := range attempts {
-		switch {
-		case err != nil:
-			a.keepNews(leases[i].Details)
-		case own[i]:
-			a.renewedAt = now
-		default:
+		if !own[i] {
 			a.cancel(ErrStepCancelled)
+			continue
+		}
+		a.told(said[i])
+		a.renewedAt = now
+		if a.lease.Stop() {
+			a.lease.Reset(w.lease - w.clock().Sub(now))
 		}
 	}
 }

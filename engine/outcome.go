@@ -33,7 +33,7 @@ func (a *attempt) settle(m history.Message) {
 
 // give ends the attempt without an outcome. It reports false when the task was not its own any more.
 func (a *attempt) give(how db.Attempt) (own bool) {
-	how.Details = a.news()
+	how.Details, _ = a.news()
 	err := a.persist(func(ctx context.Context) (err error) {
 		own, err = a.w.store.ReturnTask(ctx, a.w.process, a.task, how)
 		return err
@@ -111,6 +111,7 @@ func (a *attempt) heartbeat(details json.RawMessage) error {
 	a.mu.Lock()
 	if details != nil {
 		a.details = details
+		a.said++
 	}
 	if a.silence != nil {
 		a.silence.Reset(a.within)
@@ -148,20 +149,19 @@ func (a *attempt) deafen() {
 	}
 }
 
-// news are the details to be stored, which are taken; nil when there are none.
-func (a *attempt) news() json.RawMessage {
+// news are the details that are not known to be stored, and which they are; nil when there are none. They stay news until
+// told: whoever ends the attempt meanwhile stores them, too.
+func (a *attempt) news() (json.RawMessage, int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	details := a.details
-	a.details = nil
-	return details
+	return a.details, a.said
 }
 
-// keepNews takes back details that could not be stored, unless there are newer ones.
-func (a *attempt) keepNews(details json.RawMessage) {
+// told says that the details of a number are stored.
+func (a *attempt) told(said int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.details == nil && len(details) > 0 {
-		a.details = details
+	if a.said == said {
+		a.details = nil
 	}
 }

@@ -62,9 +62,12 @@ func idempotencyKey(run history.RunKey, generation int, stepID string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// TypedStep makes a StepFunc of a function with types of its own. An input that does not decode into In fails the step at
-// once, with the code "input".
+// TypedStep makes a StepFunc of a function with types of its own, and nil of nil. An input that does not decode into In
+// fails the step at once, with the code "input".
 func TypedStep[In, Out any](fn func(ctx context.Context, step *Step, in In) (Out, error)) StepFunc {
+	if fn == nil {
+		return nil
+	}
 	return func(ctx context.Context, step *Step) (any, error) {
 		in, err := decode[In](fmt.Sprintf("input of step %q", step.ID), step.Input)
 		if err != nil {

@@ -29,6 +29,7 @@ var (
 	errStepLate    = errors.New("engine: steps are registered before Run")
 	errStepTwice   = errors.New("engine: the step is registered already")
 	errStepNoFunc  = errors.New("engine: a step needs a function")
+	errSettingNone = errors.New("engine: a setting of a step is nil")
 	errEngineNoneR = errors.New("engine: a step needs an engine")
 )
 
@@ -65,6 +66,9 @@ func (e *Engine) RegisterStep(name string, fn StepFunc, settings ...StepSetting)
 	}
 	code := stepCode{fn: fn, queue: defaultQueue}
 	for _, s := range settings {
+		if s == nil {
+			return errSettingNone
+		}
 		if err := s.setting(&code); err != nil {
 			return err
 		}
@@ -76,11 +80,8 @@ func (e *Engine) RegisterStep(name string, fn StepFunc, settings ...StepSetting)
 func RegisterStep[In, Out any](
 	e *Engine, name string, fn func(ctx context.Context, step *Step, in In) (Out, error), settings ...StepSetting,
 ) error {
-	switch {
-	case e == nil:
+	if e == nil {
 		return errEngineNoneR
-	case fn == nil:
-		return e.RegisterStep(name, nil)
 	}
 	return e.RegisterStep(name, TypedStep(fn), settings...)
 }

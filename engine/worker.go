@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -83,7 +84,6 @@ func (w *worker) run(ctx context.Context) error {
 	w.close()
 	<-w.quiet
 	w.shutDown()
-	w.giveUp()
 	stop()
 	<-renewed
 	return nil
@@ -125,17 +125,32 @@ func (w *worker) backOff(err error) time.Duration {
 }
 
 // claim begins what is due and says in how long to look again. Who was told nothing asks first whether there is anything.
+// A line that has more names than room is asked about until it has no room, or every name was asked for: what is due of one
+// must not wait for the next time.
 func (w *worker) claim(ctx context.Context, look bool) (time.Duration, error) {
-	wants, lines := w.wants()
-	if len(wants) == 0 {
-		return w.poll, nil // whoever ends makes room
-	}
-	if look {
-		in, err := w.store.NextTask(ctx, wants)
-		if err != nil || in > 0 {
-			return min(w.idle(), max(in, shortestWait)), err
+	w.newRound()
+	for pause := w.idle(); ; look = true {
+		wants, lines := w.wants()
+		if len(wants) == 0 {
+			return pause, nil // whoever ends makes room
 		}
+		if look {
+			in, err := w.store.NextTask(ctx, wants)
+			if err != nil || in > 0 {
+				return min(pause, max(in, shortestWait)), err
+			}
+		}
+		in, err := w.claimOnce(ctx, wants, lines)
+		if err != nil {
+			return 0, err
+		}
+		pause = min(pause, in)
 	}
+}
+
+// claimOnce begins what is due of the names that there is room for.
+func (w *worker) claimOnce(ctx context.Context, wants []db.TaskWant, lines map[db.TaskWant]*line) (time.Duration, error) {
+	wants = slices.DeleteFunc(wants, func(want db.TaskWant) bool { return want.Most == 0 })
 	asked := w.clock()
 	claimed, err := w.store.ClaimTasks(ctx, db.TaskClaim{Worker: w.process, Lease: w.lease, Wants: wants})
 	if err != nil {
@@ -152,7 +167,7 @@ func (w *worker) claim(ctx context.Context, look bool) (time.Duration, error) {
 			return 0, nil // there may be more
 		}
 	}
-	return min(w.idle(), max(claimed.NextIn, shortestWait)), nil
+	return max(claimed.NextIn, shortestWait), nil
 }
 
 // begin starts an attempt at a task that was claimed.
@@ -167,12 +182,16 @@ func (w *worker) begin(t db.ClaimedTask, l *line, asked time.Time) {
 func (w *worker) start(t db.ClaimedTask, l *line, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := &attempt{w: w, line: l, task: t, ctx: ctx, cancel: cancel, renewedAt: asked}
+	a.lease = time.AfterFunc(w.lease-w.clock().Sub(asked), func() { cancel(ErrLeaseLost) })
 	w.mu.Lock()
 	if w.closing {
 		cancel(ErrShuttingDown)
 	}
-	w.underWay[a.key()] = a // one that was lost to this very process gives its place up, and is told by its lease
-	w.attempts.Add(1)       // under the lock: whoever waits for the attempts has closed the worker before
+	if lost := w.underWay[a.key()]; lost != nil { // to this very process
+		lost.cancel(ErrLeaseLost)
+	}
+	w.underWay[a.key()] = a
+	w.attempts.Add(1) // under the lock: whoever waits for the attempts has closed the worker before
 	w.mu.Unlock()
 	go func() {
 		defer w.attempts.Done()
@@ -184,6 +203,7 @@ func (w *worker) start(t db.ClaimedTask, l *line, asked time.Time) {
 
 // forget ends the renewal of an attempt's lease.
 func (w *worker) forget(a *attempt) {
+	a.lease.Stop()
 	w.mu.Lock()
 	if w.underWay[a.key()] == a {
 		delete(w.underWay, a.key())
@@ -222,10 +242,10 @@ func (w *worker) close() {
 	}
 }
 
-// shutDown waits for what is under way.
+// shutDown waits for what is under way. What it has no more patience for is given up, and then ends soon.
 func (w *worker) shutDown() {
 	over := make(chan struct{})
-	go func() { // ends with the attempts, which may be after this process gave them up
+	go func() { // ends with the attempts
 		w.attempts.Wait()
 		close(over)
 	}()
@@ -234,8 +254,10 @@ func (w *worker) shutDown() {
 	select {
 	case <-over:
 	case <-patience.C:
-		w.log.Warn().Msg("steps are still under way; another process begins them when their leases have ended")
+		w.log.Warn().Msg("steps are still under way; another process begins them anew")
 	}
+	w.giveUp()
+	<-over
 }
 
 // idle is the poll interval, give or take a fifth, so that processes do not poll in step.

@@ -10,9 +10,20 @@ type line struct {
 	slots int
 	used  int // under the worker's lock
 	turn  int // whose turn it is to be asked for first
+	asked int // how many were asked for in this round
 }
 
-// wants says what there is room for. Where a line has less room than names, each name has its turn.
+// newRound begins to ask for all names. In each line another one is the first.
+func (w *worker) newRound() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.lines {
+		l.turn, l.asked = (l.turn+1)%len(l.wants), 0
+	}
+}
+
+// wants lists what was not asked for in this round, of lines that have room, and how many of each there is room for now. 0
+// is for another time in the round: where a line has less room than names, each name has its turn.
 func (w *worker) wants() ([]db.TaskWant, map[db.TaskWant]*line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -20,17 +31,19 @@ func (w *worker) wants() ([]db.TaskWant, map[db.TaskWant]*line) {
 	lines := map[db.TaskWant]*line{}
 	for _, l := range w.lines {
 		room := l.slots - l.used
-		for i := range l.wants {
-			if room <= 0 {
-				break
-			}
+		if room <= 0 {
+			continue
+		}
+		for i := l.asked; i < len(l.wants); i++ {
 			want := l.wants[(l.turn+i)%len(l.wants)]
 			lines[want] = l
-			want.Most = max(room/(len(l.wants)-i), 1)
-			room -= want.Most
+			if room > 0 {
+				want.Most = max(room/(len(l.wants)-i), 1)
+				room -= want.Most
+				l.asked++
+			}
 			wants = append(wants, want)
 		}
-		l.turn = (l.turn + 1) % len(l.wants)
 	}
 	return wants, lines
 }
