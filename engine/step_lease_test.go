@@ -36,11 +36,11 @@ func (r *rig) eventually(what string, holds func() bool) {
 	}
 }
 
-// asks says whether a query of one boolean answers true.
+// asks says whether a query of one boolean answers true; no row is no.
 func (r *rig) asks(sql string, args ...any) bool {
 	r.t.Helper()
 	var yes bool
-	if err := r.pool.QueryRow(r.ctx(), sql, args...).Scan(&yes); err != nil {
+	if err := r.pool.QueryRow(r.ctx(), "SELECT coalesce(("+sql+"), false)", args...).Scan(&yes); err != nil {
 		r.t.Fatalf("%s: %v", sql, err)
 	}
 	return yes
