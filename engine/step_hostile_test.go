@@ -48,7 +48,7 @@ func gives(out any) engine.StepFunc {
 // Whatever the function of a step does wrong is a failed attempt that says what it was; nothing else ends, waits or is lost.
 func TestHostileStepFunctionsFailTheirStepOnly(t *testing.T) {
 	t.Parallel()
-	const secret = "fhk_0123456789abcdefghijklmnop"
+	const secret = "fhk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOP"
 	cases := map[string]struct {
 		fn       engine.StepFunc
 		code     string
