@@ -27,7 +27,7 @@ var keptPlans = map[string]string{
 	"Unschedule": sqlc.Unschedule, "UpdateRuns": sqlc.UpdateRuns, "ViewRun": sqlc.ViewRun,
 	"WakeBlockedRun": sqlc.WakeBlockedRun, "InsertTasks": sqlc.InsertTasks, "DeleteTasks": sqlc.DeleteTasks,
 	"HoldTasks": sqlc.HoldTasks, "KnownTasks": sqlc.KnownTasks, "OpenTasks": sqlc.OpenTasks, "ClaimTasks": sqlc.ClaimTasks,
-	"RenewTasks": sqlc.RenewTasks, "ReturnTask": sqlc.ReturnTask, "InsertLetters": sqlc.InsertLetters,
+	"RenewTasks": sqlc.RenewTasks, "ReturnTask": sqlc.ReturnTask, "ReturnUntold": sqlc.ReturnUntold, "InsertLetters": sqlc.InsertLetters,
 	"ResolveLetters": sqlc.ResolveLetters, "DiscardLetter": sqlc.DiscardLetter, "ReadLetter": sqlc.ReadLetter,
 }
 

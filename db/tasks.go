@@ -194,3 +194,24 @@ func (s *Store) ReturnTask(ctx context.Context, worker string, t ClaimedTask, a 
 	}, pgx.RowTo[int32])
 	return len(rows) > 0, err
 }
+
+// ReturnUntold gives back the wanted tasks that a worker has begun, but for those that it knows of: after a claim whose
+// answer was lost. They are due at once, and nothing counts as failed. It says how many there were. Errors: ErrUnavailable,
+// *DatabaseError; the others come back when their lease has ended.
+func (s *Store) ReturnUntold(
+	ctx context.Context, worker string, lease time.Duration, wants []TaskWant, known []ClaimedTask,
+) (int, error) {
+	params := sqlc.ReturnUntoldParams{Worker: worker, Lease: lease.Seconds()}
+	for _, w := range wants {
+		params.Kinds = append(params.Kinds, string(w.Kind))
+		params.Names = append(params.Names, w.Name)
+	}
+	for _, t := range known {
+		params.Runs = append(params.Runs, t.run)
+		params.Generations = append(params.Generations, int32(t.Task.Generation))
+		params.TaskKinds = append(params.TaskKinds, string(t.Task.Kind))
+		params.TaskIds = append(params.TaskIds, t.Task.ID)
+	}
+	rows, err := changeRows(ctx, s, sqlc.ReturnUntold, params, pgx.RowTo[int32])
+	return len(rows), err
+}

@@ -149,7 +149,8 @@ func TestStepTimes(t *testing.T) {
 				t.Errorf("%+v after %d attempts", f, len(causes))
 			}
 			for range len(causes) {
-				if cause := <-causes; !errors.Is(cause, c.cause) {
+				// what is past its time is withdrawn by the next turn, which may be first
+				if cause := <-causes; !errors.Is(cause, c.cause) && (c.code != "" || !errors.Is(cause, engine.ErrStepCancelled)) {
 					t.Errorf("cause %v, want %v", cause, c.cause)
 				}
 			}

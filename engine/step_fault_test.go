@@ -149,6 +149,39 @@ func TestStepsOutliveADatabaseOutage(t *testing.T) {
 	}
 }
 
+// commitAfter matches the COMMIT that follows a statement with a text.
+func commitAfter(text string) func(sql string) bool {
+	armed := false
+	return func(sql string) bool {
+		if strings.Contains(sql, text) {
+			armed = true
+		}
+		return armed && strings.EqualFold(strings.TrimSpace(sql), "commit")
+	}
+}
+
+// A claim that is committed while its answer is lost has begun a step that nobody tries: that is no failed attempt, and does
+// not wait for the end of the lease.
+func TestClaimWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.New(t)
+	w := oneStep(spec.NoRetry())
+	r := idle(t, testConfig(t, pool), w).run()
+	r.start(w, "a", nil)
+	r.waiting("a", "s")
+	var b pgfault.Breaker
+	cfg := testConfig(t, brokenPool(t, pool, &b))
+	cfg.StepLease = time.Hour
+	other := idle(t, cfg)
+	must(t, other.RegisterStep("work", gives("done")))
+	fault := b.AtText(commitAfter("failures + (t.worker IS NOT NULL)"), 1, pgfault.LoseAfter, "")
+	other.run()
+	within(t, fault.Met())
+	if out := r.completed("a"); out != `"done"` {
+		t.Errorf("output %s", out)
+	}
+}
+
 // The statements that claim a step, return it and store its outcome are refused, lost before or lost after: the step has
 // one outcome.
 func TestFaultAtEachStatementOfAStep(t *testing.T) {

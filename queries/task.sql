@@ -162,6 +162,30 @@ WHERE t.run = @run AND t.generation = @generation AND t.task_id = @task_id AND t
     AND t.attempt = @attempt AND t.worker = @worker::text
 RETURNING t.attempt;
 
+-- name: ReturnUntold :many
+-- Gives back what a worker has begun without knowing of it: the answer to its claim was lost, so nothing of it was tried.
+-- Rows that another transaction has locked are left as they are.
+WITH untold AS MATERIALIZED (
+    SELECT t.run, t.generation, t.kind, t.task_id
+    FROM ROWS FROM (unnest(@kinds::text[]), unnest(@names::text[])) AS w (kind, name)
+    CROSS JOIN LATERAL (
+        SELECT t1.run, t1.generation, t1.kind, t1.task_id FROM tasks AS t1
+        WHERE t1.kind = w.kind AND t1.name = w.name
+            AND t1.run_after <= statement_timestamp() + (@lease::float8) * interval '1 second' AND t1.worker = @worker::text
+            AND NOT EXISTS (
+                SELECT FROM ROWS FROM (
+                    unnest(@runs::bigint[]), unnest(@generations::integer[]), unnest(@task_kinds::text[]), unnest(@task_ids::text[])
+                ) AS u (run, generation, kind, task_id)
+                WHERE u.run = t1.run AND u.generation = t1.generation AND u.kind = t1.kind AND u.task_id = t1.task_id
+            )
+        FOR UPDATE SKIP LOCKED
+    ) AS t
+)
+UPDATE tasks AS t SET worker = NULL, run_after = statement_timestamp()
+FROM untold AS u
+WHERE t.run = ANY (ARRAY[u.run]) AND t.generation = u.generation AND t.task_id = u.task_id AND t.kind || '' = u.kind
+RETURNING t.attempt;
+
 -- name: InsertLetters :exec
 INSERT INTO dead_letters (run, namespace, generation, step_id, name, reason, code, message, attempt, created_at, state)
 SELECT u.run, u.namespace, u.generation, u.step_id, u.name, u.reason, u.code, u.message, u.attempt, u.created_at, u.state

@@ -770,6 +770,71 @@ func (q *Queries) ReturnTask(ctx context.Context, db DBTX, arg ReturnTaskParams)
 	return items, nil
 }
 
+const ReturnUntold = `-- name: ReturnUntold :many
+WITH untold AS MATERIALIZED (
+    SELECT t.run, t.generation, t.kind, t.task_id
+    FROM ROWS FROM (unnest($1::text[]), unnest($2::text[])) AS w (kind, name)
+    CROSS JOIN LATERAL (
+        SELECT t1.run, t1.generation, t1.kind, t1.task_id FROM tasks AS t1
+        WHERE t1.kind = w.kind AND t1.name = w.name
+            AND t1.run_after <= statement_timestamp() + ($3::float8) * interval '1 second' AND t1.worker = $4::text
+            AND NOT EXISTS (
+                SELECT FROM ROWS FROM (
+                    unnest($5::bigint[]), unnest($6::integer[]), unnest($7::text[]), unnest($8::text[])
+                ) AS u (run, generation, kind, task_id)
+                WHERE u.run = t1.run AND u.generation = t1.generation AND u.kind = t1.kind AND u.task_id = t1.task_id
+            )
+        FOR UPDATE SKIP LOCKED
+    ) AS t
+)
+UPDATE tasks AS t SET worker = NULL, run_after = statement_timestamp()
+FROM untold AS u
+WHERE t.run = ANY (ARRAY[u.run]) AND t.generation = u.generation AND t.task_id = u.task_id AND t.kind || '' = u.kind
+RETURNING t.attempt
+`
+
+type ReturnUntoldParams struct {
+	Kinds       []string
+	Names       []string
+	Lease       float64
+	Worker      string
+	Runs        []int64
+	Generations []int32
+	TaskKinds   []string
+	TaskIds     []string
+}
+
+// Gives back what a worker has begun without knowing of it: the answer to its claim was lost, so nothing of it was tried.
+// Rows that another transaction has locked are left as they are.
+func (q *Queries) ReturnUntold(ctx context.Context, db DBTX, arg ReturnUntoldParams) ([]int32, error) {
+	rows, err := db.Query(ctx, ReturnUntold,
+		arg.Kinds,
+		arg.Names,
+		arg.Lease,
+		arg.Worker,
+		arg.Runs,
+		arg.Generations,
+		arg.TaskKinds,
+		arg.TaskIds,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []int32{}
+	for rows.Next() {
+		var attempt int32
+		if err := rows.Scan(&attempt); err != nil {
+			return nil, err
+		}
+		items = append(items, attempt)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const RunTasks = `-- name: RunTasks :many
 SELECT t.run, t.generation, t.kind, t.task_id, t.name, t.seq, t.target, t.policy, t.close_at, t.attempt, t.failures, t.strikes, t.run_after, t.worker, t.held, t.details, t.last_error FROM tasks AS t WHERE t.run = $1 ORDER BY t.generation, t.seq, t.kind, t.task_id
 `
