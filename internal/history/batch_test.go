@@ -13,7 +13,7 @@ import (
 func drawMessage(t *rapid.T, generation int) Message {
 	v := payload(rapid.IntRange(0, 1).Draw(t, "v"))
 	hook := hookID(rapid.IntRange(0, 2).Draw(t, "hook"), generation)
-	switch rapid.IntRange(0, 9).Draw(t, "message") {
+	switch rapid.IntRange(0, 13).Draw(t, "message") {
 	case 0, 1:
 		return &ResumeHook{Run: testKey, HookID: hook, Payload: v, ByToken: rapid.Bool().Draw(t, "by token")}
 	case 2, 3:
@@ -22,6 +22,8 @@ func drawMessage(t *rapid.T, generation int) Message {
 		return &CancelRun{Run: testKey, Terminate: rapid.Bool().Draw(t, "terminate")}
 	case 5:
 		return &RetryRun{Run: testKey}
+	case 10, 11, 12, 13:
+		return drawTaskMessage(t, generation, v)
 	case 6:
 		return &StartRun{Run: testKey, Workflow: "w", Version: "1", Input: v}
 	}
@@ -34,7 +36,7 @@ func drawMessage(t *rapid.T, generation int) Message {
 func TestAccept_a_batch_is_its_messages_one_by_one(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		code := &wild{seed: rapid.Uint64().Draw(t, "seed"), parks: rapid.Bool().Draw(t, "parks")}
+		code := &wild{seed: rapid.Uint64().Draw(t, "seed"), parks: rapid.Bool().Draw(t, "parks"), works: rapid.Bool().Draw(t, "works")}
 		together, single := newRig(t, code.decide), newRig(t, code.decide)
 		cooperative, full := rapid.Bool().Draw(t, "cooperative"), rapid.IntRange(1, 12).Draw(t, "backlog")
 		for _, r := range []*rig{together, single} {
@@ -61,6 +63,9 @@ func TestAccept_a_batch_is_its_messages_one_by_one(t *testing.T) {
 			}
 			if diff := cmp.Diff(single.run, together.run); diff != "" {
 				t.Fatalf("run rows:\n%s", diff)
+			}
+			if diff := cmp.Diff([]any{single.tasks, single.letters}, []any{together.tasks, together.letters}); diff != "" {
+				t.Fatalf("rows of tasks and dead letters:\n%s", diff)
 			}
 		}
 	})

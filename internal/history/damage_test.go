@@ -16,7 +16,7 @@ import (
 func TestFold_damaged_histories_do_not_panic(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		code := &wild{seed: rapid.Uint64().Draw(t, "seed")}
+		code := anyWild(t)
 		r := newRig(t, code.decide)
 		r.auth.cooperative = true
 		l := &ledger{r: r, receipts: map[string]Receipt{}}

@@ -215,6 +215,7 @@ func (s *State) applyEnd(status Status) string {
 		t.status = WaitWithdrew
 	}
 	s.queue, s.ticking = nil, nil
+	s.working = nil // what becomes of calls is in no event from here on
 	return ""
 }
 

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"time"
@@ -41,6 +42,7 @@ func rowsEqualEvents(t *rapid.T, r *rig) {
 	if over := s.carried(); int(s.bound) != bound || len(over) != bound || bound > r.lim.OpenHooks {
 		t.Fatalf("%d hooks count, %d would go over, %d do; the limit is %d", s.bound, bound, len(over), r.lim.OpenHooks)
 	}
+	taskRowsAreTheOpenTasks(t, r, s)
 	want := readAll(r)
 	if diff := cmp.Diff(want.hooks, r.hooks); diff != "" {
 		t.Fatalf("hook rows (-events +rows):\n%s", diff)
@@ -189,7 +191,8 @@ func everyMessageIsShownOnce(t *rapid.T, r *rig) {
 	for _, e := range r.events {
 		shown = append(shown, e.Taken...)
 		switch d := e.Data.(type) {
-		case *SignalReceived, *HookResumed, *RunCancelRequested:
+		case *SignalReceived, *HookResumed, *RunCancelRequested,
+			*StepCompleted, *StepFailed, *ChildCompleted, *ChildFailed, *CallDelivered, *CallFailed:
 			accepted = append(accepted, e.Seq)
 		case *HookDisposed:
 			if !d.ByCode {
@@ -197,6 +200,7 @@ func everyMessageIsShownOnce(t *rapid.T, r *rig) {
 			}
 		}
 	}
+	accepted = slices.DeleteFunc(accepted, func(seq int64) bool { return leftUnseen(r, seq, shown) })
 	if r.run.Status.Ended() {
 		accepted = accepted[:min(len(shown), len(accepted))]
 	}
@@ -293,6 +297,11 @@ func nothingAfterTheEnd(t *rapid.T, r *rig) {
 		_, _ = r.dispose(string(id))
 		if r.hooks[id].State == StateActive {
 			t.Fatalf("hook %s outlived its run", id)
+		}
+	}
+	for key, task := range maps.Clone(r.tasks) {
+		if _, err := r.accept(&SettleTask{Run: testKey, Task: key, Attempt: task.Attempt, Output: payload(1)}); err != nil {
+			t.Fatalf("%v, left by the run, takes no outcome: %v", key, err)
 		}
 	}
 	if len(r.events) != n {

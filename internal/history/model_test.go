@@ -20,7 +20,7 @@ type ledger struct {
 
 func (l *ledger) step(t *rapid.T) {
 	r := l.r
-	switch op := rapid.IntRange(0, 13).Draw(t, "op"); op {
+	switch op := rapid.IntRange(0, 17).Draw(t, "op"); op {
 	case 0, 1, 2, 3:
 		id := fmt.Sprint("s", rapid.IntRange(0, 30).Draw(t, "id"))
 		name := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name")
@@ -47,6 +47,10 @@ func (l *ledger) step(t *rapid.T) {
 		}
 	case 11:
 		l.trouble(t)
+	case 12, 13, 14, 15:
+		if !l.task(t) {
+			r.settle()
+		}
 	default:
 		r.settle()
 	}
@@ -102,7 +106,7 @@ func (l *ledger) check(t *rapid.T, identity string, receipt Receipt, err error) 
 func TestModel_random_traces_keep_every_law(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		code := &wild{seed: rapid.Uint64().Draw(t, "seed"), absolute: rapid.Bool().Draw(t, "absolute"), parks: rapid.Bool().Draw(t, "parks")}
+		code := anyWild(t)
 		r := newRig(t, code.decide)
 		r.auth.cooperative = rapid.Bool().Draw(t, "cooperative")
 		r.lim.TurnEvents = rapid.IntRange(1, 40).Draw(t, "turn events")
@@ -120,6 +124,7 @@ func TestModel_random_traces_keep_every_law(t *testing.T) {
 		consumptionIsFIFO(t, r)
 		waitsEndOnce(t, r)
 		waitsKeepTheirDeadlines(t, r)
+		tasksEndOnce(t, r)
 		nothingAfterTheEnd(t, r)
 	})
 }

@@ -30,12 +30,16 @@ func (r *race) pass(d time.Duration) {
 // message delivers one message to both. A hook is answered while it is open in both.
 func (r *race) message(t *rapid.T, i int) {
 	hook := hookID(rapid.IntRange(0, 2).Draw(t, "hook"), r.fast.run.Generation)
-	kind := rapid.IntRange(0, 9).Draw(t, "message")
+	kind := rapid.IntRange(0, 12).Draw(t, "message")
 	if kind < 3 && !(r.fast.answerable(hook) && r.slow.answerable(hook)) {
 		return
 	}
 	var m Message
 	switch kind {
+	case 10, 11, 12:
+		if m = r.outcome(t, i); m == nil {
+			return
+		}
 	case 0, 1:
 		m = &ResumeHook{Run: testKey, HookID: hook, Payload: payload(i)}
 	case 2:
@@ -82,6 +86,7 @@ func TestPace_the_result_does_not_depend_on_when_turns_run(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		code := &wild{seed: rapid.Uint64().Draw(t, "seed"), absolute: true, settled: true, parks: rapid.Bool().Draw(t, "parks")}
+		code.works = rapid.Bool().Draw(t, "works")
 		r := &race{newRig(t, code.decide), newRig(t, code.decide)}
 		refuse := drawRefusals(t, 1)
 		for _, one := range []*rig{r.fast, r.slow} {
@@ -123,7 +128,8 @@ func taken(r *rig) []string {
 	for _, e := range r.events {
 		line := describe(e)
 		switch d := e.Data.(type) {
-		case *SignalReceived, *HookResumed, *RunCancelRequested, *FactsTaken, *RunBlocked, *RunUnblocked:
+		case *SignalReceived, *HookResumed, *RunCancelRequested, *FactsTaken, *RunBlocked, *RunUnblocked,
+			*StepCompleted, *StepFailed, *ChildCompleted, *ChildFailed, *CallDelivered, *CallFailed:
 			continue
 		case *HookDisposed:
 			if !d.ByCode {
@@ -138,10 +144,18 @@ func taken(r *rig) []string {
 			lines, datas = append(lines, line), append(datas, e.Data)
 		}
 	}
-	for i := len(lines) - 2; r.run.Status.Ended() && closesHook(datas[i]); i-- {
-		lines[i] = "closed " + string(hookIDOf(datas[i]))
+	for i := len(lines) - 2; r.run.Status.Ended() && (closesHook(datas[i]) || closesTask(datas[i])); i-- {
+		if closesHook(datas[i]) {
+			lines[i] = "closed " + string(hookIDOf(datas[i]))
+		}
 	}
 	return lines
+}
+
+// closesTask says that an ending wrote the event.
+func closesTask(d Data) bool {
+	cancelled, ok := d.(*StepCancelled)
+	return ok && cancelled.Cause != StateDisposed || d.Type() == TypeChildReleased
 }
 
 func closesHook(d Data) bool {

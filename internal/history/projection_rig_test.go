@@ -27,6 +27,9 @@ func compareRows(p *Projection, r *rig, now time.Time) ([]Difference, int) {
 	for _, h := range r.hooks {
 		p.CompareHook(HookRow{Hook: h, Namespace: testKey.Namespace, Labels: h.Metadata.Labels})
 	}
+	for _, t := range r.tasks {
+		p.CompareTask(t)
+	}
 	return p.Finish()
 }
 

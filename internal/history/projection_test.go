@@ -17,7 +17,7 @@ import (
 func TestProjection_rows_of_random_traces_are_what_events_say(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		code := &wild{seed: rapid.Uint64().Draw(t, "seed"), absolute: rapid.Bool().Draw(t, "absolute"), parks: rapid.Bool().Draw(t, "parks")}
+		code := anyWild(t)
 		r := newRig(t, code.decide)
 		r.auth.cooperative = rapid.Bool().Draw(t, "cooperative")
 		r.lim.TurnEvents = rapid.IntRange(1, 40).Draw(t, "turn events")
@@ -36,7 +36,7 @@ func TestProjection_rows_of_random_traces_are_what_events_say(t *testing.T) {
 func TestProjection_damaged_histories_are_differences(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		code := &wild{seed: rapid.Uint64().Draw(t, "seed")}
+		code := anyWild(t)
 		r := newRig(t, code.decide)
 		r.auth.cooperative = true
 		l := &ledger{r: r, receipts: map[string]Receipt{}}

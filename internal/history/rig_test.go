@@ -47,6 +47,8 @@ type rig struct {
 	run     Run
 	signals map[spec.SignalID]Signal
 	hooks   map[spec.HookID]Hook
+	tasks   map[TaskKey]Task // the open ones
+	letters []DeadLetter
 	events  []Event
 	warm    *State // what a cache would hold
 	refuse  map[spec.HookID]Rejection
@@ -74,7 +76,7 @@ func payload(v any) canon.Payload {
 func newRig(t tb, a author) *rig {
 	r := &rig{
 		t: t, author: a, lim: DefaultLimits(), now: epoch,
-		signals: map[spec.SignalID]Signal{}, hooks: map[spec.HookID]Hook{},
+		signals: map[spec.SignalID]Signal{}, hooks: map[spec.HookID]Hook{}, tasks: map[TaskKey]Task{},
 	}
 	r.run = Run{
 		Key: testKey, Workflow: "w", Version: "1", InputDigest: payload(nil).Digest(), Status: Running, Generation: 1,
@@ -90,7 +92,9 @@ func newRig(t tb, a author) *rig {
 }
 
 func (r *rig) records() *Records {
-	return &Records{Run: r.run, Known: true, Signals: maps.Clone(r.signals), Hooks: maps.Clone(r.hooks)}
+	return &Records{
+		Run: r.run, Known: true, Signals: maps.Clone(r.signals), Hooks: maps.Clone(r.hooks), Tasks: maps.Clone(r.tasks),
+	}
 }
 
 func (r *rig) accept(m Message) (Receipt, error) {
@@ -111,6 +115,11 @@ func (r *rig) commit(rec *Records) {
 	for id := range rec.ChangedHooks {
 		r.hooks[id] = rec.Hooks[id]
 	}
+	for key := range rec.ChangedTasks {
+		r.tasks[key] = rec.Tasks[key]
+	}
+	r.changeTasks(rec.NewTasks, rec.ClosedTasks)
+	r.letters = append(r.letters, rec.Letters...)
 	r.append(rec.Events)
 }
 
@@ -216,6 +225,7 @@ func (r *rig) turnCut(after int) Outcome {
 		}
 		r.hooks[h.ID] = h
 	}
+	r.changeTasks(out.NewTasks, out.ClosedTasks)
 	r.append(out.Events)
 	return out
 }

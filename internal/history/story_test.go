@@ -46,6 +46,8 @@ func describe(e Event) string {
 		line += fmt.Sprintf(" %s %s", d.HookID, d.Cause)
 	case *HookCreated, *HookRejected, *HookResumed, *HookDisposed, *HookExpired:
 		line += " " + string(hookIDOf(d))
+	default:
+		line += describeTask(d)
 	}
 	return line
 }
@@ -76,6 +78,17 @@ func dump(s *State) map[string]string {
 	for _, tm := range s.ticking {
 		out["ticking"] += string(tm.id) + " "
 	}
+	for id, task := range s.tasks.things() {
+		out["task "+id] = fmt.Sprint(task.kind, task.name, task.target, task.digest, task.stop, stamp(task.closeAt), task.openedAt, task.seq,
+			task.state, task.shown, string(task.output.Bytes()), task.waived, task.settled)
+		if task.failure != nil {
+			out["task "+id] += fmt.Sprint(*task.failure)
+		}
+	}
+	for _, task := range s.working {
+		out["working"] += task.id + " "
+	}
+	out["engaged"] = fmt.Sprint(s.engaged)
 	out["active"] = fmt.Sprint(s.bound, slices.Sorted(maps.Keys(s.active)))
 	for m := range s.unread.all() {
 		out["unread "+m.data.Name] += fmt.Sprint(m.seq, m.at, " ")

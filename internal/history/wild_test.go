@@ -5,6 +5,8 @@ import (
 	"hash/fnv"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/flowgate-go/flowgate/spec"
 )
 
@@ -15,6 +17,14 @@ type wild struct {
 	absolute bool // deadlines are points in time, so that they do not depend on when a turn runs
 	settled  bool // it looks at what settled only, so that calling it once more without news changes nothing
 	parks    bool // every decision waits for something, so that there is always progress
+	works    bool // it asks for steps, children and calls
+}
+
+func anyWild(t *rapid.T) *wild {
+	return &wild{
+		seed: rapid.Uint64().Draw(t, "seed"), absolute: rapid.Bool().Draw(t, "absolute"), parks: rapid.Bool().Draw(t, "parks"),
+		works: rapid.Bool().Draw(t, "works"),
+	}
 }
 
 // hookID is the ID of a hook, of which generations 2n and 2n+1 share one.
@@ -43,6 +53,9 @@ func (w *wild) decide(s *State) Decision {
 			}
 			_, _ = fmt.Fprint(h, v.State, v.Rejected != nil, string(v.Payload.Bytes()))
 		}
+	}
+	if w.works {
+		w.look(s, h)
 	}
 	return w.commands(s, bits(h.Sum64()))
 }
@@ -79,14 +92,21 @@ func (w *wild) commands(s *State, b bits) Decision {
 		}
 	}
 	cs = append(cs, w.hooks(s, &b)...)
+	var tasks []Command
+	if w.works {
+		tasks = w.tasks(&b)
+	}
 	switch b.take(40) {
 	case 0:
-		return decide(append(cs, complete("done"))...)
+		return decide(append(append(cs, outliving(s, tasks)...), complete("done"))...)
 	case 1, 2, 3:
-		return decide(append(cs, &ContinueAsNew{Input: payload(b % 1000)})...)
+		if ready, ok := leaving(s, tasks); ok {
+			return decide(append(append(cs, ready...), &ContinueAsNew{Input: payload(b % 1000)})...)
+		}
 	case 4:
-		return decide(append(cs, &Fail{Message: "no"})...)
+		return decide(append(append(cs, outliving(s, tasks)...), &Fail{Message: "no"})...)
 	}
+	cs = append(cs, tasks...)
 	if w.parks || b.take(4) > 0 {
 		cs = append(cs, wait1("park", "never"))
 	}
