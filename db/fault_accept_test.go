@@ -30,6 +30,7 @@ const (
 	started
 	cooperative // started under a spec that leaves the end of a cancelled run to its code
 	blocked     // for long
+	stepHeld    // its step is held
 )
 
 // prepare makes the runs that messages go to, and lets them take their first turns.
@@ -52,6 +53,14 @@ func (f *faultRig) prepare(prefix string, all ...message) {
 		}
 	}
 	f.turns(f.fresh(), faultAuthor)
+	var holds []history.Message
+	for _, m := range all {
+		if m.before == stepHeld {
+			letter := history.Letter{Failure: history.Failure{Reason: history.FailedExhausted}}
+			holds = append(holds, &history.HoldTask{Run: keyOf(at(prefix, m.name)), Task: theStep, Letter: letter})
+		}
+	}
+	f.acceptAll(holds)
 }
 
 // blockFor blocks a run that has just started, for an hour.
@@ -124,7 +133,59 @@ func faultMessages() []message {
 			name: "retry", before: blocked, again: acceptedWord, atLeast: 6, finally: "run.started run.blocked run.unblocked wait.opened",
 			of: func(_ *faultRig, run string) history.Message { return &history.RetryRun{Run: keyOf(run)} },
 		},
+		{
+			name: "settle", before: started, again: taskClosed, atLeast: 9,
+			finally: "run.started step.scheduled step.completed run.completed",
+			of: func(_ *faultRig, run string) history.Message {
+				return &history.SettleTask{Run: keyOf(run), Task: theStep, Output: null}
+			},
+		},
+		{
+			name: "let fail", before: started, again: taskClosed, batched: true,
+			finally: "run.started step.scheduled step.failed run.failed",
+			of: func(_ *faultRig, run string) history.Message {
+				f := &history.Failure{Reason: history.FailedExhausted}
+				return &history.SettleTask{Run: keyOf(run), Task: theStep, Failure: f, Letter: &history.Letter{Failure: *f}}
+			},
+		},
+		{
+			name: "hold", before: started, again: staleAttempt, atLeast: 8, finally: "run.started step.scheduled",
+			of: func(_ *faultRig, run string) history.Message {
+				return &history.HoldTask{Run: keyOf(run), Task: theStep, Letter: history.Letter{Failure: history.Failure{Reason: history.FailedExhausted}}}
+			},
+		},
+		{
+			name: "replay", before: stepHeld, again: taskClosed, batched: true, finally: "run.started step.scheduled",
+			of: func(_ *faultRig, run string) history.Message {
+				return &history.ReplayTask{Run: keyOf(run), Task: theStep}
+			},
+		},
+		{
+			name: "discard", before: stepHeld, again: taskClosed, atLeast: 9,
+			finally: "run.started step.scheduled step.failed run.failed",
+			of: func(_ *faultRig, run string) history.Message {
+				return &history.DiscardTask{Run: keyOf(run), Task: theStep}
+			},
+		},
+		{
+			name: "cancel with tasks", before: started, atLeast: 9,
+			finally: "run.started step.scheduled child.requested child.requested call.signal_requested run.cancel_requested " +
+				"child.released child.released step.cancelled run.cancelled",
+			of: func(_ *faultRig, run string) history.Message { return &history.CancelRun{Run: keyOf(run)} },
+		},
 	}
+}
+
+// theStep is that of a run of stepping.
+var theStep = history.TaskKey{Generation: 1, Kind: history.TaskStep, ID: "s"}
+
+// What is read of what is over.
+var taskClosed, staleAttempt = history.ErrTaskClosed.Error(), history.ErrStaleAttempt.Error()
+
+// withTasks has a task of every kind open.
+func withTasks(s *history.State) history.Decision {
+	run := string(s.Key().RunID)
+	return decide(stepOf("s"), childOf("c", run+"-c", history.ChildTerminate), childOf("d", run+"-d", history.ChildAbandon), callOf("k", run+"-k"))
 }
 
 // tokenOf is the token of a run's hook.
@@ -145,6 +206,10 @@ func faultAuthor(s *history.State) history.Decision {
 		h := hook("h").(*history.CreateHook)
 		h.Name = "disposable"
 		return decide(h)
+	case "settle", "let fail", "hold", "replay", "discard":
+		return stepping(s)
+	case "cancel with tasks":
+		return withTasks(s)
 	case "cancel", "ask to cancel", "terminate":
 		if s.CancelRequested() {
 			return decide(&history.AcceptCancel{})

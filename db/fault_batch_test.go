@@ -91,14 +91,16 @@ func TestAConstraintFailsOneMessageOfABatch(t *testing.T) {
 	all := faultMessages()
 	tables := map[string]string{ // what a message to a run of this name writes
 		"start": "runs events", "signal": "runs events signals", "resume": "runs events hooks", "dispose by token": "runs events hooks",
-		"cancel": "runs events hooks", "terminate": "runs events hooks", "retry": "runs",
+		"cancel": "runs events hooks", "terminate": "runs events hooks", "retry": "runs", "settle": "runs events",
+		"let fail": "runs events dead_letters", "hold": "tasks dead_letters", "replay": "tasks dead_letters", "discard": "runs events dead_letters",
+		"cancel with tasks": "runs events tasks",
 	}
 	f := newFaultRig(t)
 	f.sql(`create function refuse() returns trigger language plpgsql as $$
 		begin raise exception using errcode = '23514', constraint = 'planted', message = 'refused by a test'; end $$`)
 	n := 0
 	for victim, written := range tables {
-		for _, table := range []string{"runs", "events", "signals", "hooks"} {
+		for _, table := range []string{"runs", "events", "signals", "hooks", "tasks", "dead_letters"} {
 			if !hasText([]string{written}, table) {
 				continue
 			}

@@ -97,6 +97,11 @@ func (f *faultRig) runRows(prefix string) map[string]string {
 				order by seq) from signals s where s.run = r.id), '')
 			|| coalesce((select string_agg(E'\n\thook ' || hook_id || ' ' || state || ' ' || coalesce(resolved_seq, 0), ''
 				order by hook_id) from hooks h where h.run = r.id), '')
+			|| coalesce((select string_agg(E'\n\ttask ' || kind || ' ' || task_id || ' ' || t.seq || ' ' || attempt || ' ' || failures || ' '
+				|| coalesce(worker, '-') || ' ' || held || ' ' || (run_after > clock_timestamp())::text || ' ' || coalesce(last_error, ''), ''
+				order by kind, task_id) from tasks t where t.run = r.id), '')
+			|| coalesce((select string_agg(E'\n\tletter ' || step_id || ' ' || reason || ' ' || state, '' order by d.id)
+				from dead_letters d where d.run = r.id), '')
 		from runs r where starts_with(r.run_id, $1)
 		union all select 'order', count(*)::text from orders where starts_with(run_id, $1) having count(*) > 0`, prefix+"/")
 	if err != nil {

@@ -26,7 +26,7 @@ type turn struct {
 var soon = time.Millisecond
 
 // faultTurns are turns of every kind.
-func faultTurns() []turn { return append(settlingTurns(), openingTurns()...) }
+func faultTurns() []turn { return slices.Concat(settlingTurns(), taskTurns(), openingTurns()) }
 
 // settlingTurns are those that see something settled.
 func settlingTurns() []turn {
@@ -86,6 +86,43 @@ func settlingTurns() []turn {
 	}
 }
 
+// taskTurns are those that see a task settled, or end with tasks open.
+func taskTurns() []turn {
+	return []turn{
+		{
+			name: "sees a step time out", finally: "run.started step.scheduled step.timed_out run.failed",
+			code: func(s *history.State) history.Decision {
+				d := stepping(s)
+				if step, ok := d.Commands[0].(*history.ScheduleStep); ok {
+					step.ScheduleToClose = &soon
+				}
+				return d
+			},
+		},
+		{
+			name: "leaves tasks", signals: 1,
+			finally: "run.started step.scheduled child.requested child.requested call.signal_requested wait.opened signal.received " +
+				"wait.completed call.signal_requested child.released child.released step.cancelled run.completed",
+			code: func(s *history.State) history.Decision {
+				if status, _ := s.Wait("w"); status == history.WaitDone {
+					return decide(callOf("last", "somebody"), &history.Complete{Output: null})
+				}
+				return decide(append(withTasks(s).Commands, wait("w"))...)
+			},
+		},
+		{
+			name: "withdraws a step", signals: 1, claimed: true,
+			finally: "run.started step.scheduled step.scheduled wait.opened signal.received wait.completed step.cancelled step.scheduled",
+			code: func(s *history.State) history.Decision {
+				if status, _ := s.Wait("w"); status == history.WaitDone {
+					return decide(&history.WithdrawStep{ID: "s"}, stepOf("t"), stepOf("u"))
+				}
+				return decide(stepOf("s"), stepOf("t"), wait("w"))
+			},
+		},
+	}
+}
+
 // openingTurns are the first turns of their runs.
 func openingTurns() []turn {
 	return []turn{
@@ -98,6 +135,10 @@ func openingTurns() []turn {
 				}
 				return decide(tokenHook(s, "j"), tokenHook(s, "i"))
 			},
+		},
+		{
+			name: "opens tasks", first: true,
+			finally: "run.started step.scheduled child.requested child.requested call.signal_requested", code: withTasks,
 		},
 		{
 			name: "is blocked", first: true, finally: "run.started run.blocked run.unblocked wait.opened",

@@ -20,7 +20,7 @@ func (r *acceptRig) entries() string {
 // blocked; parked ones and ended ones are not.
 func TestMigrateDue(t *testing.T) {
 	t.Parallel()
-	r := everything(t)
+	r := everythingButTasks(t)
 	r.undoDue()
 	const want = "asleep later, blocked later blocked, elsewhere later, fresh now, pending now, wish now"
 	r.sql(`update runs set wake_at = now() - interval '1 second' where run_id = 'wish'`)
@@ -166,7 +166,7 @@ func TestChangesOfARunTouchNoIndexOfIt(t *testing.T) {
 // A schema is changed under processes at work: one that keeps what the migration wants is waited for, not broken.
 func TestMigrateWaitsForProcessesAtWork(t *testing.T) {
 	t.Parallel()
-	r := everything(t)
+	r := everythingButTasks(t)
 	r.undoDue()
 	tx := r.begin()
 	if _, err := tx.Exec(t.Context(), `select from hooks`); err != nil { // and runs a moment later, as lists of hooks do

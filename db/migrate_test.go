@@ -40,7 +40,7 @@ func (r *acceptRig) undoCancelSeq() {
 // Runs that were cancelled under the schema before have the sequence of their first wish after the migration.
 func TestMigrateCancelSeq(t *testing.T) {
 	t.Parallel()
-	r := everything(t)
+	r := everythingButTasks(t)
 	r.cooperative("forced")
 	first := r.ok(&history.CancelRun{Run: keyOf("forced")})
 	r.drain(by(continuing))

@@ -24,6 +24,8 @@ var notCompared = map[string]bool{
 	"runs.id": true, "runs.namespace": true, "runs.run_id": true, "hooks.id": true,
 	// No projections of events.
 	"runs.block_attempts": true, "runs.block_diagnosis": true,
+	"tasks.attempt": true, "tasks.failures": true, "tasks.strikes": true, "tasks.worker": true, "tasks.held": true, "tasks.details": true,
+	"tasks.last_error": true,
 }
 
 const (
@@ -180,7 +182,7 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 	t.Parallel()
 	r := everything(t)
 	r.unguard()
-	damages := slices.Concat(runDamages(), signalDamages(), hookDamages(), eventDamages(), dueDamages())
+	damages := slices.Concat(runDamages(), signalDamages(), hookDamages(), taskDamages(), eventDamages(), dueDamages())
 	for _, d := range damages {
 		change := fmt.Sprintf("update %s set %s = %s where %s", d.table, d.column, d.to, d.where)
 		r.finds(change, d.want)
@@ -200,9 +202,14 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 		"insert into due select workflow, version, wake_at - interval '1 second', id, false from runs where run_id = 'asleep'": {
 			`"asleep" of "default": due: the run's row has no such entry`,
 		},
-		"update events set run = 4711 where " + eventOfType("run.none"): nil,
-		"update signals set run = 4711 where " + signalOf("s3"):         {`signal "s3": the row is missing`, `run "4711": the row is missing, but rows of it are in signals`},
-		"update hooks set run = -4711 where " + hookOf("late"):          {`hook "late": the row is missing`, `run "-4711": the row is missing, but rows of it are in hooks`},
+		"update events set run = 4711 where " + eventOfType("run.none"):          nil,
+		"update signals set run = 4711 where " + signalOf("s3"):                  {`signal "s3": the row is missing`, `run "4711": the row is missing, but rows of it are in signals`},
+		"delete from tasks where " + taskOf("tasked", "step"):                    {`"tasked" of "default": task "step": the row is missing`},
+		"delete from tasks where " + taskOf("bereaved", "terminated"):            nil, // the child has been told
+		"update tasks set run = 4711 where " + taskOf("tasked", "call"):          {`task "call": the row is missing`, `run "4711": the row is missing, but rows of it are in tasks`},
+		"update tasks set generation = 2 where " + taskOf("bereaved", "sent"):    {`task "sent": no event made this row`},
+		"update tasks set task_id = 'x' where " + taskOf("child", "of-bereaved"): {`"child" of "default": task "x": no event made this row`},
+		"update hooks set run = -4711 where " + hookOf("late"):                   {`hook "late": the row is missing`, `run "-4711": the row is missing, but rows of it are in hooks`},
 		"insert into events select -1, seq, generation, type, at, data, payload from events where run = " + ofParked: {
 			`run "-1": the row is missing, but rows of it are in events`,
 		},
@@ -220,7 +227,7 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 func (r *acceptRig) unguard() {
 	r.t.Helper()
 	rows, err := r.pool.Query(context.Background(), `select format('alter table %s drop constraint %I', conrelid::regclass, conname)
-		from pg_constraint where conrelid in ('runs'::regclass, 'events'::regclass, 'signals'::regclass, 'hooks'::regclass)
+		from pg_constraint where conrelid in ('runs'::regclass, 'events'::regclass, 'signals'::regclass, 'hooks'::regclass, 'tasks'::regclass)
 		and contype in ('c', 'f', 'u')`)
 	if err != nil {
 		r.t.Fatal(err)
@@ -232,7 +239,7 @@ func (r *acceptRig) unguard() {
 	for _, drop := range append(drops, `drop trigger runs_cancel_seq on runs`) {
 		r.sql(drop)
 	}
-	for _, table := range []string{"runs", "events", "signals", "hooks"} {
+	for _, table := range []string{"runs", "events", "signals", "hooks", "tasks"} {
 		r.sql("create table saved_" + table + " as table " + table)
 	}
 }
@@ -246,7 +253,7 @@ func (r *acceptRig) finds(change string, want []string) {
 	for _, d := range all.Found {
 		got = append(got, d.String())
 	}
-	ok := len(got) == len(want) && all.Differences == len(want) && all.Runs == 11
+	ok := len(got) == len(want) && all.Differences == len(want) && all.Runs == allRuns
 	for i := range want {
 		ok = ok && strings.Contains(got[i], want[i])
 	}
@@ -254,7 +261,7 @@ func (r *acceptRig) finds(change string, want []string) {
 		r.t.Errorf("%s\nfound %d in %d runs:\n\t%s\nwant:\n\t%s", change, all.Differences, all.Runs, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 	r.sql("truncate due") // the rows of runs bring it back
-	for _, table := range []string{"runs", "events", "signals", "hooks"} {
+	for _, table := range []string{"runs", "events", "signals", "hooks", "tasks"} {
 		r.sql("truncate " + table)
 		r.sql("insert into " + table + " overriding system value table saved_" + table)
 	}
@@ -264,7 +271,7 @@ func (r *acceptRig) finds(change string, want []string) {
 func (r *acceptRig) coversEveryColumn(damages []damage) {
 	r.t.Helper()
 	rows, err := r.pool.Query(context.Background(), `select table_name || '.' || column_name from information_schema.columns
-		where table_schema = 'public' and table_name in ('runs', 'events', 'signals', 'hooks', 'due')`)
+		where table_schema = 'public' and table_name in ('runs', 'events', 'signals', 'hooks', 'tasks', 'due')`)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -78,6 +78,14 @@ func castEnding(s *history.State) history.Decision {
 // everything is a database in which every kind of row, event and state occurs, and all agree.
 func everything(t *testing.T) *acceptRig {
 	t.Helper()
+	r := everythingButTasks(t)
+	r.taskRuns()
+	return r
+}
+
+// everythingButTasks is everything that there was before there were steps, children and calls.
+func everythingButTasks(t *testing.T) *acceptRig {
+	t.Helper()
 	r := running(t)
 	for _, id := range []string{"eventful", "cancelled", "failed", "blocked", "asleep", "parked", "pending", "done"} {
 		m := r.startOf(id)

@@ -29,8 +29,8 @@ func TestVerifySelects(t *testing.T) {
 		runs  int
 		err   error
 	}{
-		{VerifyQuery{}, 11, nil},
-		{VerifyQuery{Namespace: "default"}, 10, nil},
+		{VerifyQuery{}, allRuns, nil},
+		{VerifyQuery{Namespace: "default"}, allRuns - 1, nil},
 		{VerifyQuery{Namespace: "other"}, 1, nil},
 		{VerifyQuery{Namespace: "absent"}, 0, nil},
 		{VerifyQuery{Namespace: "default", Run: "eventful"}, 1, nil},
