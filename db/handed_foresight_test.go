@@ -21,6 +21,11 @@ var ending = map[string]func(s *history.State, in time.Duration) history.Command
 	"timer": func(_ *history.State, in time.Duration) history.Command {
 		return &history.StartTimer{ID: "late", In: &in}
 	},
+	"step": func(_ *history.State, in time.Duration) history.Command {
+		step := stepOf("late")
+		step.ScheduleToClose = &in
+		return step
+	},
 	"hook": func(s *history.State, in time.Duration) history.Command {
 		h := tokenHook(s, "late").(*history.CreateHook)
 		h.In = &in
@@ -152,7 +157,7 @@ func TestATurnThatOpensADeadlineIsPrompt(t *testing.T) {
 
 // anyTurnMessage is a message to a run of juggling.
 func anyTurnMessage(t *rapid.T, r *acceptRig) func(run string) history.Message {
-	kind := rapid.SampledFrom([]string{"s", "s", "s", "answer", "dispose", "cancel"}).Draw(t, "kind")
+	kind := rapid.SampledFrom([]string{"s", "s", "s", "answer", "dispose", "cancel", "outcome", "outcome"}).Draw(t, "kind")
 	id := rapid.SampledFrom([]string{"1", "2", "3"}).Draw(t, "ID")
 	return func(run string) history.Message {
 		switch kind {
@@ -160,6 +165,8 @@ func anyTurnMessage(t *rapid.T, r *acceptRig) func(run string) history.Message {
 			return r.resume(run, "h", id)
 		case "dispose":
 			return &history.DisposeHook{Run: keyOf(run), HookID: "h"}
+		case "outcome":
+			return &history.SettleTask{Run: keyOf(run), Task: theStep, Output: null}
 		case "cancel":
 			return &history.CancelRun{Run: keyOf(run)}
 		}
@@ -188,11 +195,11 @@ func TestHandedTurnsAreClaimedOnes(t *testing.T) {
 	t.Parallel()
 	r := running(t, taking)
 	r.sql(`create table orders (run_id text primary key)`) // runRows reads it
-	codes := map[string]author{"juggling": juggling, "rolling": rollingTwice, "counting": counting(3), "withdrawing": withdrawing}
+	codes := map[string]author{"juggling": juggling, "rolling": rollingTwice, "counting": counting(3), "withdrawing": withdrawing, "working": working}
 	handed, n := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++
-		code := codes[rapid.SampledFrom([]string{"juggling", "rolling", "counting", "withdrawing"}).Draw(t, "code")]
+		code := codes[rapid.SampledFrom([]string{"juggling", "rolling", "counting", "withdrawing", "working", "working"}).Draw(t, "code")]
 		ms := []func(string) history.Message{func(run string) history.Message { return r.startOf(run) }}
 		for range rapid.IntRange(0, 6).Draw(t, "messages") {
 			ms = append(ms, anyTurnMessage(t, r))

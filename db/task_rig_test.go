@@ -114,3 +114,18 @@ func (r *acceptRig) letterRows() string {
 	return value[string](r, `select coalesce(string_agg(concat_ws(' ', run_id, step_id, name, reason, attempt, state, actor), ', ' order by d.id), '')
 		from dead_letters d join runs r on r.id = d.run`)
 }
+
+// working has tasks of every kind open beside a wait, continues as new once its step and its message are there, and ends in
+// the second generation with the next message.
+func working(s *history.State) history.Decision {
+	done, _ := s.Wait("w")
+	switch step := s.Task("s").State; {
+	case s.Generation() == 2 && done == history.WaitDone:
+		return decide(&history.Complete{Output: null})
+	case s.Generation() == 2:
+		return decide(append(withTasks(s).Commands, wait("w"))...)
+	case done == history.WaitDone && step == history.TaskCompleted:
+		return decide(callOf("last", "somebody"), &history.ContinueAsNew{Input: null})
+	}
+	return decide(stepOf("s"), callOf("k", "somebody"), wait("w"))
+}
