@@ -68,7 +68,7 @@ func (r *rig) start(ctx context.Context, publicURL string) (err error) {
 			return err
 		}
 	}
-	if err := r.engine.RegisterStep("bench.echo", echo); err != nil {
+	if err := r.engine.RegisterStep(echoName, echo); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)

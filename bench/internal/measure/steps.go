@@ -1,12 +1,14 @@
 package measure
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/flowgate-go/flowgate/bench/internal/floor"
 	"github.com/flowgate-go/flowgate/bench/internal/load"
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/spec"
@@ -34,12 +36,15 @@ func inSteps(ctx *engine.Context) (engine.Decision, error) {
 			return engine.Decision{}, err
 		}
 		if !ok {
-			return ctx.RunStep(id, "bench.echo", value, spec.NoRetry()), nil
+			return ctx.RunStep(id, echoName, value, spec.NoRetry()), nil
 		}
 		value = out
 	}
 	return ctx.Complete(value), nil
 }
+
+// echoName is the step that echo does.
+const echoName = "bench.echo"
 
 // echo is the side effect: none, so that what is measured is the engine.
 func echo(_ context.Context, step *engine.Step) (any, error) { return step.Input, nil }
@@ -56,7 +61,17 @@ func parent(ctx *engine.Context) (engine.Decision, error) {
 	return ctx.Complete(out), nil
 }
 
-// Steps measures runs from their start to their end: of no step, of three steps in sequence, and of one child. What a step
+// life is a kind of run that is measured from its start to its end.
+type life struct{ name, workflow string }
+
+// The kinds. What three steps cost is told as well, and comes last: counting it may end the engine.
+var (
+	bare       = life{"direct", directSpec.Name}
+	withChild  = life{"child", parentSpec.Name}
+	threeSteps = life{"three_steps", stepsSpec.Name}
+)
+
+// Steps measures runs from their start to their end: of no step, of one child, and of three steps in sequence. What a step
 // or a child costs over what it does is the difference to the run of none.
 func Steps(ctx context.Context, b *Bench) error {
 	for _, clients := range []int{1, many} {
@@ -76,48 +91,86 @@ func (b *Bench) stepsOf(ctx context.Context, clients int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
-	n := b.Sizes.Steps[clients]
-	p50 := map[string]float64{}
-	for _, kind := range []struct{ name, workflow string }{
-		{"direct", directSpec.Name}, {"steps", stepsSpec.Name}, {"child", parentSpec.Name},
-	} {
-		times, took, err := r.lives(ctx, kind.workflow, kind.name, clients, n)
-		if err != nil {
+	n, warm := b.Sizes.Steps[clients], b.Sizes.Steps[clients]/5+1
+	p50 := map[life]float64{}
+	for _, kind := range []life{bare, withChild} {
+		if _, _, err := r.lives(ctx, kind, "first", clients, warm); err != nil {
 			return err
 		}
-		p50[kind.name] = load.Millis(load.Quantile(times, 0.5))
-		b.Figures.Add(fmt.Sprintf("%s_per_s_c%d", kind.name, clients), load.PerSecond(n, took))
-		b.Figures.Add(fmt.Sprintf("%s_ms_p50_c%d", kind.name, clients), p50[kind.name])
+		if p50[kind], err = r.addLives(ctx, kind, clients, n); err != nil {
+			return err
+		}
 	}
-	b.Figures.Add(fmt.Sprintf("step_extra_ms_c%d", clients), (p50["steps"]-p50["direct"])/stepCount)
-	b.Figures.Add(fmt.Sprintf("child_extra_ms_c%d", clients), p50["child"]-p50["direct"])
-	return nil
+	if _, _, err := r.lives(ctx, threeSteps, "first", clients, warm); err != nil {
+		return err
+	}
+	work := func() error {
+		p50[threeSteps], err = r.addLives(ctx, threeSteps, clients, n)
+		return err
+	}
+	tell := func(context.Context, int) error { return nil }
+	if clients == many {
+		tell, err = r.costOf(ctx, threeSteps.name+"_", work)
+	} else {
+		err = work()
+	}
+	if err != nil {
+		return err
+	}
+	b.Figures.Add(fmt.Sprintf("step_extra_ms_c%d", clients), (p50[threeSteps]-p50[bare])/stepCount)
+	b.Figures.Add(fmt.Sprintf("child_extra_ms_c%d", clients), p50[withChild]-p50[bare])
+	return errors.Join(r.checkLives(ctx, n+warm), tell(ctx, n))
 }
 
-// lives starts runs and waits for the end of each, with as many in flight as there are clients. A fifth more warm up.
-func (r *rig) lives(ctx context.Context, workflow, prefix string, clients, n int) ([]time.Duration, time.Duration, error) {
-	name, times := names(prefix), make([]time.Duration, n)
-	live := func(ctx context.Context, id spec.RunID) (time.Duration, error) {
-		begin := time.Now()
-		if _, err := r.engine.Start(ctx, engine.StartRequest{Workflow: workflow, RunID: id, Input: []byte("7")}); err != nil {
-			return 0, err
-		}
-		run, err := r.engine.Wait(ctx, id)
-		took := time.Since(begin)
-		if err == nil && (run.Status != engine.StatusCompleted || string(run.Output) != "7") {
-			err = fmt.Errorf("run %s ended as %s with %s: %s", id, run.Status, run.Output, run.Error)
-		}
-		return took, err
+// addLives measures runs of a kind, and returns the median time of one in milliseconds.
+func (r *rig) addLives(ctx context.Context, kind life, clients, n int) (p50 float64, err error) {
+	times, took, err := r.lives(ctx, kind, "then", clients, n)
+	if err != nil {
+		return 0, err
 	}
-	if _, err := load.Spread(ctx, clients, n/5+1, func(ctx context.Context, i int) error {
-		_, err := live(ctx, name(n+i))
-		return err
-	}); err != nil {
-		return nil, 0, err
+	r.b.Figures.Add(fmt.Sprintf("%s_per_s_c%d", kind.name, clients), load.PerSecond(n, took))
+	for _, q := range []int{50, 95, 99} {
+		r.b.Figures.Add(fmt.Sprintf("%s_ms_p%d_c%d", kind.name, q, clients), load.Millis(load.Quantile(times, float64(q)/100)))
 	}
+	return load.Millis(load.Quantile(times, 0.5)), nil
+}
+
+// lives starts runs and waits for the end of each, with as many in flight as there are clients.
+func (r *rig) lives(ctx context.Context, kind life, prefix string, clients, n int) ([]time.Duration, time.Duration, error) {
+	name, times := names(kind.name+"-"+prefix), make([]time.Duration, n)
 	took, err := load.Spread(ctx, clients, n, func(ctx context.Context, i int) (err error) {
-		times[i], err = live(ctx, name(i))
+		times[i], err = r.lifetime(ctx, kind, name(i))
 		return err
 	})
 	return times, took, err
+}
+
+// lifetime is how long one run takes. It must end with its input as its output.
+func (r *rig) lifetime(ctx context.Context, kind life, id spec.RunID) (time.Duration, error) {
+	begin := time.Now()
+	if _, err := r.engine.Start(ctx, engine.StartRequest{Workflow: kind.workflow, RunID: id, Input: floor.Payload}); err != nil {
+		return 0, err
+	}
+	run, err := r.engine.Wait(ctx, id)
+	took := time.Since(begin)
+	if err == nil && (run.Status != engine.StatusCompleted || !bytes.Equal(run.Output, floor.Payload)) {
+		err = fmt.Errorf("run %s ended as %s with %d bytes: %s", id, run.Status, len(run.Output), run.Error)
+	}
+	return took, err
+}
+
+// checkLives wants n runs of each kind, a child of each parent, and every step and child to have come back once.
+func (r *rig) checkLives(ctx context.Context, n int) error {
+	for workflow, want := range map[string]int{directSpec.Name: 2 * n, parentSpec.Name: n, stepsSpec.Name: n} {
+		if err := r.checkCompleted(ctx, workflow, want); err != nil {
+			return err
+		}
+	}
+	var steps, children int
+	err := r.look.QueryRow(ctx, `SELECT count(*) FILTER (WHERE type = 'step.completed'),
+		count(*) FILTER (WHERE type = 'child.completed') FROM events`).Scan(&steps, &children)
+	if err == nil && (steps != stepCount*n || children != n) {
+		err = fmt.Errorf("%d runs of each kind have %d steps and %d children in their histories", n, steps, children)
+	}
+	return err
 }

@@ -24,6 +24,9 @@ var groups = []struct {
 	{"Per signalled run of the burst", []string{
 		"commits_per_run", "wal_", "rows_", "hot_share", "index_inserts", "row_locks", "cpu_ms_per_run",
 	}},
+	{"Runs of no step, of three steps in sequence and of one child, from start to end; a step and a child over a run of none", []string{
+		"direct_", "three_steps_", "child_", "step_",
+	}},
 	{"Hook callbacks through the HTTP gateway", []string{"hook_"}},
 	{"Steady load with duplicates and conflicts", []string{"steady_"}},
 	{"One run, many signals", []string{"fan_in", "turn_", "cold_", "sequential_"}},
