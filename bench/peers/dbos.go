@@ -19,10 +19,11 @@ func dbosEntry(name string, conns int32) entry {
 	}
 }
 
-// dbosEngine runs the job as a DBOS workflow that receives one message.
+// dbosEngine runs the job as a DBOS workflow: one that receives one message, or one that runs steps.
 type dbosEngine struct {
 	dbos  dbos.Context
 	board *board
+	fn    dbos.Workflow[payload, payload]
 }
 
 // openDBOS launches DBOS on a pool of ours, which has the limit of the one that DBOS would make, so that the commits of
@@ -37,15 +38,19 @@ func openDBOS(ctx context.Context, p place, conns int32) (*dbosEngine, error) {
 		return nil, err
 	}
 	e := &dbosEngine{dbos: d, board: p.board}
-	dbos.RegisterWorkflow(d, e.workflow)
+	e.fn = e.approval
+	if p.job == stepsJob {
+		e.fn = dbosSteps
+	}
+	dbos.RegisterWorkflow(d, e.fn)
 	return e, dbos.Launch(d)
 }
 
 const dbosTopic = "approval"
 
-// workflow is parked from where it calls Recv, which then looks for an earlier outcome and for the message, writes
+// approval is parked from where it calls Recv, which then looks for an earlier outcome and for the message, writes
 // nothing, and waits.
-func (e *dbosEngine) workflow(ctx dbos.Context, _ payload) (payload, error) {
+func (e *dbosEngine) approval(ctx dbos.Context, _ payload) (payload, error) {
 	run, err := dbos.GetWorkflowID(ctx)
 	if err != nil {
 		return payload{}, err
@@ -55,18 +60,33 @@ func (e *dbosEngine) workflow(ctx dbos.Context, _ payload) (payload, error) {
 	if err != nil {
 		return payload{}, err
 	}
-	return got, got.check()
+	return got, nil
+}
+
+// dbosSteps does its steps with the default of DBOS, no retries.
+func dbosSteps(ctx dbos.Context, value payload) (payload, error) {
+	for range stepCount {
+		out, err := dbos.RunAsStep(ctx, func(context.Context) (payload, error) { return value, nil }, dbos.WithStepName("echo"))
+		if err != nil {
+			return payload{}, err
+		}
+		value = out
+	}
+	return value, nil
 }
 
 // start also waits, in a goroutine, for the handle's result. DBOS hands it over in memory, after it has committed the
 // outcome.
 func (e *dbosEngine) start(_ context.Context, run string) error {
-	handle, err := dbos.RunWorkflow(e.dbos, e.workflow, order, dbos.WithWorkflowID(run))
+	handle, err := dbos.RunWorkflow(e.dbos, e.fn, order, dbos.WithWorkflowID(run))
 	if err != nil {
 		return err
 	}
 	go func() {
-		_, err := handle.GetResult()
+		out, err := handle.GetResult()
+		if err == nil {
+			err = out.check()
+		}
 		e.board.ended(run, err)
 	}()
 	return nil

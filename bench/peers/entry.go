@@ -17,11 +17,14 @@ type entry struct {
 	slow bool
 	// embedded is set for a peer that brings its own store, and leaves the server alone.
 	embedded bool
-	open     func(context.Context, place) (engine, error)
+	// queue is set for a peer without workflows, which has no steps to do one after the other.
+	queue bool
+	open  func(context.Context, place) (engine, error)
 }
 
 // place is where an engine is opened.
 type place struct {
+	job   job
 	board *board
 	// store is an empty database for this engine alone, nil for an embedded one.
 	store *store
@@ -30,9 +33,9 @@ type place struct {
 // engine is a peer at work on a store of its own. Its start and signal are called by many goroutines at once. Whatever
 // the engine does with a run it tells the board of its place.
 type engine interface {
-	// start makes a run that waits for one signal, and returns when the run is durable.
+	// start makes a run of the place's job, and returns when the run is durable.
 	start(ctx context.Context, run string) error
-	// signal delivers the run's only signal, and returns when the signal is durable.
+	// signal delivers the only signal of a run of signalJob, and returns when the signal is durable.
 	signal(ctx context.Context, run string) error
 	// completed counts the completed runs in the engine's own store.
 	completed(ctx context.Context) (int, error)
@@ -51,6 +54,9 @@ func entries() []entry {
 		workflowsEntry("go-workflows-sqlite-tuned", workflowsTuned),
 	}
 }
+
+// does says whether the peer has what a job needs.
+func (e entry) does(j job) bool { return j != stepsJob || !e.queue }
 
 // choose returns the entries of these names, or all when there are no names.
 func choose(names []string) ([]entry, error) {

@@ -48,7 +48,7 @@ func (m *match) burst(ctx context.Context, r *result) error {
 	if err != nil {
 		return err
 	}
-	m.costs(before, after, len(runs), r)
+	r.costs = m.costs(before, after, len(runs))
 	return m.checkCompleted(ctx)
 }
 
@@ -103,11 +103,7 @@ func (m *match) warm(ctx context.Context) error {
 
 // park starts runs by 64 clients and returns when all of them wait.
 func (m *match) park(ctx context.Context, n int) ([]string, error) {
-	runs := make([]string, n)
-	for i := range runs {
-		m.made++
-		runs[i] = fmt.Sprintf("run-%07d", m.made)
-	}
+	runs := m.names(n)
 	if err := each(ctx, clients, runs, func(run string) error { return m.engine.start(ctx, run) }); err != nil {
 		return nil, err
 	}
@@ -117,6 +113,16 @@ func (m *match) park(ctx context.Context, n int) ([]string, error) {
 		}
 	}
 	return runs, nil
+}
+
+// names makes the IDs of n runs to come.
+func (m *match) names(n int) []string {
+	runs := make([]string, n)
+	for i := range runs {
+		m.made++
+		runs[i] = fmt.Sprintf("run-%07d", m.made)
+	}
+	return runs
 }
 
 // lastEnd waits for the end of all these runs and returns the latest.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -21,19 +22,26 @@ import (
 type workflowsTempo struct {
 	note string
 	slow bool
-	tune func(*worker.Options)
+	tune func(*worker.Options, job)
 }
 
 var (
-	workflowsDefault = workflowsTempo{note: "2 pollers, 200 ms", slow: true, tune: func(*worker.Options) {}}
+	workflowsDefault = workflowsTempo{note: "2 pollers, 200 ms", slow: true, tune: func(*worker.Options, job) {}}
 	workflowsTuned   = workflowsTempo{note: "8 pollers, 5 ms, 64 tasks at once, 20,000 executors cached", tune: tuneWorkflows}
 )
 
-func tuneWorkflows(o *worker.Options) {
+// tuneWorkflows has activities looked for as often as workflow tasks where there are some: to look for none costs the
+// one connection of the store.
+func tuneWorkflows(o *worker.Options, j job) {
 	o.WorkflowPollers = 8
 	o.WorkflowPollingInterval = 5 * time.Millisecond
 	o.MaxParallelWorkflowTasks = 64
 	o.WorkflowExecutorCacheSize = 20_000
+	if j == stepsJob {
+		o.ActivityPollers = 8
+		o.ActivityPollingInterval = 5 * time.Millisecond
+		o.MaxParallelActivityTasks = 64
+	}
 }
 
 func workflowsEntry(name string, tempo workflowsTempo) entry {
@@ -48,13 +56,14 @@ func workflowsEntry(name string, tempo workflowsTempo) entry {
 	}
 }
 
-// workflowsEngine runs the job as a workflow that receives from one signal channel.
+// workflowsEngine runs the job as a workflow: one that receives from one signal channel, or one that executes activities.
 type workflowsEngine struct {
 	dir     string
 	backend *watchedBackend
 	client  *client.Client
 	worker  *worker.Worker
 	stop    context.CancelFunc
+	fn      workflow.Workflow
 	started atomic.Int64
 }
 
@@ -69,19 +78,36 @@ func openWorkflows(ctx context.Context, p place, tempo workflowsTempo) (*workflo
 		board: p.board,
 	}
 	settings := worker.DefaultOptions
-	tempo.tune(&settings)
-	e := &workflowsEngine{dir: dir, backend: watched, client: client.New(watched), worker: worker.New(watched, &settings)}
+	tempo.tune(&settings, p.job)
+	e := &workflowsEngine{dir: dir, backend: watched, client: client.New(watched), worker: worker.New(watched, &settings), fn: approvalWorkflow}
+	if p.job == stepsJob {
+		e.fn = stepsWorkflow
+	}
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.stop = stop
-	return e, errors.Join(e.worker.RegisterWorkflow(approvalWorkflow), e.worker.Start(working))
+	return e, errors.Join(e.worker.RegisterWorkflow(e.fn), e.worker.RegisterActivity(echoActivity), e.worker.Start(working))
 }
 
 const workflowsSignal = "approval"
 
 func approvalWorkflow(ctx workflow.Context, _ payload) (payload, error) {
 	got, _ := workflow.NewSignalChannel[payload](ctx, workflowsSignal).Receive(ctx)
-	return got, got.check()
+	return got, nil
 }
+
+// stepsWorkflow does its steps with the default options.
+func stepsWorkflow(ctx workflow.Context, value payload) (payload, error) {
+	for range stepCount {
+		out, err := workflow.ExecuteActivity[payload](ctx, workflow.DefaultActivityOptions, echoActivity, value).Get(ctx)
+		if err != nil {
+			return payload{}, err
+		}
+		value = out
+	}
+	return value, nil
+}
+
+func echoActivity(_ context.Context, value payload) (payload, error) { return value, nil }
 
 // watchedBackend is a backend that tells the board of each checkpoint of a workflow once it is committed.
 type watchedBackend struct {
@@ -108,21 +134,25 @@ func (b *watchedBackend) CompleteWorkflowTask(
 	return nil
 }
 
-// outcome is the error of a finished workflow, found among its last events, or nil.
+// outcome is the error of a finished workflow, found among its last events, or nil for one with the right output.
 func outcome(events []*history.Event) error {
 	for _, event := range events {
 		if done, ok := event.Attributes.(*history.ExecutionCompletedAttributes); ok {
 			if done.Error != nil {
 				return done.Error
 			}
-			return nil
+			var out payload
+			if err := json.Unmarshal(done.Result, &out); err != nil {
+				return err
+			}
+			return out.check()
 		}
 	}
 	return errors.New("the workflow ended without an outcome")
 }
 
 func (e *workflowsEngine) start(ctx context.Context, run string) error {
-	_, err := e.client.CreateWorkflowInstance(ctx, client.WorkflowInstanceOptions{InstanceID: run}, approvalWorkflow, order)
+	_, err := e.client.CreateWorkflowInstance(ctx, client.WorkflowInstanceOptions{InstanceID: run}, e.fn, order)
 	if err == nil {
 		e.started.Add(1)
 	}

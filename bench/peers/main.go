@@ -1,6 +1,6 @@
-// Command peers puts other durable engines through the job that Flowgate's own benchmark measures, through their public
+// Command peers puts other durable engines through the jobs that Flowgate's own benchmark measures, through their public
 // APIs and on the PostgreSQL server that it is given: start a run that waits for one signal, deliver the signal durably,
-// see the run resume and complete. The README says how each peer is set up and what its figures mean.
+// see the run resume and complete; and start a run of three steps in sequence and see it complete. The README says how each peer is set up and what its figures mean.
 //
 // The program is a module of its own, so that no peer becomes a dependency of Flowgate. It makes one database for each
 // peer and drops it again, changes no setting of the server, and ends in time whatever a peer does.
@@ -34,6 +34,7 @@ type options struct {
 	database  string
 	runs      int
 	trips     int
+	jobs      []job
 	only      []string
 	timeout   time.Duration
 	json      bool
@@ -63,17 +64,18 @@ func main() {
 // parse reads the command line. It prints the usage to w when that is asked for or a flag is wrong.
 func parse(args []string, w io.Writer) (options, error) {
 	var (
-		o    options
-		only string
+		o          options
+		only, jobs string
 	)
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
 	flags.SetOutput(w)
 	flags.StringVar(&o.database, "database", "",
 		"`URL` of a PostgreSQL database; its user may create databases and read all statistics")
-	flags.IntVar(&o.runs, "runs", 2000, "runs that are parked and then signalled by 64 clients")
+	flags.IntVar(&o.runs, "runs", 2000, "runs that are parked and then signalled by 64 clients, and as many of three steps with 64 in flight")
 	flags.IntVar(&o.trips, "trips", 500, "round trips for 1, 16 and 64 in flight each; peers that poll slowly make fewer")
 	flags.StringVar(&only, "only", "", "`names` of the peers to measure, with commas between them; all by default")
-	flags.DurationVar(&o.timeout, "timeout", 4*time.Minute,
+	flags.StringVar(&jobs, "jobs", "", "`jobs` to do, with commas between them: signal, steps; both by default")
+	flags.DurationVar(&o.timeout, "timeout", 6*time.Minute,
 		"for all peers together; each has an equal share of what is left")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object instead of a table")
 	flags.IntVar(&o.serverPID, "server-pid", 0,
@@ -83,6 +85,10 @@ func parse(args []string, w io.Writer) (options, error) {
 	}
 	if only != "" {
 		o.only = strings.Split(only, ",")
+	}
+	var err error
+	if o.jobs, err = parseJobs(jobs); err != nil {
+		return o, err
 	}
 	return o, o.check(flags.Args())
 }

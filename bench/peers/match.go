@@ -15,31 +15,39 @@ const (
 	giveUpAfter = 15 * time.Second // for a peer to return once its time is over
 )
 
-// measured puts one peer through the job within its share of the time that is left, of which it has one in so many. It
+// measured puts one peer through the jobs that it can do, within its share of the time that is left, of which it has one in so many. It
 // returns also when the peer panics or never ends; the peer's goroutines may then live on.
 func measured(ctx context.Context, e entry, o options, server *pgx.ConnConfig, shares int) result {
 	deadline, _ := ctx.Deadline()
 	share := time.Until(deadline) / time.Duration(shares)
 	ctx, cancel := context.WithTimeoutCause(ctx, share, fmt.Errorf("its time of %s is over", share.Round(time.Second)))
 	defer cancel()
-	r := result{Name: e.name, Version: e.version(), Note: e.note}
-	m, err := newMatch(ctx, e, o, server)
-	if err == nil {
-		r, err = m.result(ctx, r)
-		err = errors.Join(err, m.clear(ctx))
-	}
-	if err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	named := result{Name: e.name, Version: e.version(), Note: e.note}
+	r := named
+	for _, j := range o.jobs {
+		if !e.does(j) {
+			continue
 		}
-		return result{Name: e.name, Version: e.version(), Note: e.note, Error: err.Error()}
+		m, err := newMatch(ctx, e, j, o, server)
+		if err == nil {
+			r, err = m.result(ctx, r)
+			err = errors.Join(err, m.clear(ctx))
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+			}
+			named.Error = err.Error()
+			return named
+		}
 	}
 	return r
 }
 
-// match is one peer at the job.
+// match is one peer at one job.
 type match struct {
 	entry   entry
+	job     job
 	options options
 	board   *board
 	store   *store
@@ -48,8 +56,8 @@ type match struct {
 	made    int // runs named so far
 }
 
-func newMatch(ctx context.Context, e entry, o options, server *pgx.ConnConfig) (*match, error) {
-	m := &match{entry: e, options: o, board: newBoard()}
+func newMatch(ctx context.Context, e entry, j job, o options, server *pgx.ConnConfig) (*match, error) {
+	m := &match{entry: e, job: j, options: o, board: newBoard()}
 	procs := processes{}
 	if !e.embedded {
 		var err error
@@ -110,11 +118,24 @@ func (m *match) result(ctx context.Context, r result) (result, error) {
 
 // play opens the peer, takes all figures and closes it.
 func (m *match) play(ctx context.Context, r *result) (err error) {
-	m.engine, err = m.entry.open(ctx, place{board: m.board, store: m.store})
+	m.engine, err = m.entry.open(ctx, place{job: m.job, board: m.board, store: m.store})
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
 	defer func() { err = errors.Join(err, m.close(ctx)) }()
+	if m.job == stepsJob {
+		err = m.lives(ctx, r)
+	} else {
+		err = m.signalled(ctx, r)
+	}
+	if err != nil {
+		return fmt.Errorf("job %s: %w", m.job, err)
+	}
+	return m.checkCompleted(ctx)
+}
+
+// signalled takes the figures of signalJob.
+func (m *match) signalled(ctx context.Context, r *result) error {
 	if err := m.warm(ctx); err != nil {
 		return fmt.Errorf("warm-up: %w", err)
 	}
@@ -127,7 +148,7 @@ func (m *match) play(ctx context.Context, r *result) (err error) {
 			return fmt.Errorf("%d in flight: %w", c, err)
 		}
 	}
-	return m.checkCompleted(ctx)
+	return nil
 }
 
 func (m *match) close(ctx context.Context) error {

@@ -23,10 +23,10 @@ var order = payload{
 	Note:     strings.Repeat("checked ", 10) + "by two people",
 }
 
-// errPayload fails a run whose signal brought something else than was sent.
-var errPayload = errors.New("the signal has another payload")
+// errPayload fails a run that ends with something else than was sent.
+var errPayload = errors.New("the run has another payload")
 
-// check is what every peer's workflow does with its signal.
+// check is what becomes of every run's output.
 func (p payload) check() error {
 	if p != order {
 		return errPayload

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cschleiden/go-workflows/backend/history"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/flowgate-go/flowgate/internal/pgembed/pgtest"
@@ -84,21 +85,55 @@ func TestEveryPeerDoesTheJob(t *testing.T) {
 				t.Errorf("%s: %d in flight: %+v", p.Name, c, trips)
 			}
 		}
-		checkCosts(t, e, p)
+		checkCosts(t, e, p.costs, p.Note)
+		if (p.Steps == nil) != e.queue {
+			t.Errorf("%s: figures of steps: %v", p.Name, p.Steps)
+		}
+		if p.Steps != nil {
+			checkLives(t, e, *p.Steps, p.Note)
+		}
 	}
 }
 
-// checkCosts: no peer signals and completes a run with less than one commit, nor writes less than the payload.
-func checkCosts(t *testing.T, e entry, p result) {
+func checkLives(t *testing.T, e entry, l lives, note string) {
+	t.Helper()
+	for _, c := range livesInFlight {
+		if life := l.Life[level(c)]; l.PerSecond[level(c)] <= 0 || life.P50 <= 0 || life.P99 < life.P50 {
+			t.Errorf("%s: %d runs of steps in flight: %+v", e.name, c, l)
+		}
+	}
+	checkCosts(t, e, l.costs, note)
+}
+
+// checkCosts: no peer completes a run with less than one commit, nor writes less than the payload.
+func checkCosts(t *testing.T, e entry, c costs, note string) {
 	t.Helper()
 	if e.embedded {
-		if p.WAL != nil || p.Commits != nil || !strings.Contains(p.Note, "SQLITE") {
-			t.Errorf("%s: figures of the server's, or no word about SQLite: %+v", p.Name, p)
+		if c.WAL != nil || c.Commits != nil || !strings.Contains(note, "SQLITE") {
+			t.Errorf("%s: figures of the server's, or no word about SQLite: %s, %s", e.name, c, note)
 		}
 		return
 	}
-	if p.WAL == nil || *p.WAL < 200 || p.Commits == nil || *p.Commits < 1 {
-		t.Errorf("%s: WAL %s, commits %s", p.Name, optional("%.0f", p.WAL), optional("%.3f", p.Commits))
+	if c.WAL == nil || *c.WAL < 200 || c.Commits == nil || *c.Commits < 1 {
+		t.Errorf("%s: CPU, WAL and commits %s", e.name, c)
+	}
+}
+
+// TestARunThatEndsWithSomethingElseHasFailed: what a peer hands from step to step is looked at in the end.
+func TestARunThatEndsWithSomethingElseHasFailed(t *testing.T) {
+	other := order
+	other.Amount++
+	if order.check() != nil || other.check() == nil {
+		t.Error("another payload passes")
+	}
+	for text, right := range map[string]bool{
+		`{"order":"ord_2026_0000004711"}`: false, `nothing`: false,
+		`{"order":"ord_2026_0000004711","decision":"approved","amount":129900,"by":"reviewer@example.com","note":"` + order.Note + `"}`: true,
+	} {
+		err := outcome([]*history.Event{{Attributes: &history.ExecutionCompletedAttributes{Result: []byte(text)}}})
+		if (err == nil) != right {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 
@@ -143,7 +178,7 @@ func TestPayloadHas200Bytes(t *testing.T) {
 
 func TestCommandLineIsChecked(t *testing.T) {
 	for _, args := range []string{
-		"", "-database=x -runs=0", "-database=x -runs=100001", "-database=x -trips=0", "-database=x -timeout=0s", "-database=x y",
+		"", "-database=x -runs=0", "-database=x -runs=100001", "-database=x -trips=0", "-database=x -timeout=0s", "-database=x -jobs=steps,walk", "-database=x y",
 	} {
 		if _, err := parse(strings.Fields(args), io.Discard); err == nil {
 			t.Errorf("%q is accepted", args)

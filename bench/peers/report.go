@@ -25,13 +25,11 @@ type result struct {
 	RoundTrip map[string]percentiles `json:"roundtrip_ms,omitempty"`
 	// Receipt is the median time that the call takes, with one run in flight.
 	Receipt float64 `json:"receipt_ms_p50_c1,omitempty"`
-	// CPU, WAL and Commits are those of the burst, per run. CPU is of this process, which is the client too, and of the
-	// server's.
-	CPU     *float64 `json:"cpu_ms_per_run,omitempty"`
-	WAL     *float64 `json:"wal_bytes_per_run,omitempty"`
-	Commits *float64 `json:"commits_per_run,omitempty"`
-	Note    string   `json:"note"`
-	Error   string   `json:"error,omitempty"`
+	costs           // per run of the burst
+	// Steps are the figures of stepsJob, nil for a peer without steps.
+	Steps *lives `json:"three_steps,omitempty"`
+	Note  string `json:"note"`
+	Error string `json:"error,omitempty"`
 }
 
 // percentiles are times in milliseconds.
@@ -44,23 +42,10 @@ type percentiles struct {
 func (r report) writeJSON(w io.Writer) error { return json.NewEncoder(w).Encode(r) }
 
 func (r report) writeTable(w io.Writer) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "peer\tversion\truns/s\tparked/s\t1: p50\tp99 ms\t16: p50\tp99\t64: p50\tp99\t"+
-		"receipt\tCPU ms\tWAL B\tcommits\t")
-	for _, p := range r.Peers {
-		if p.Error != "" {
-			fmt.Fprintf(t, "%s\t%s\tno figures\t\n", p.Name, p.Version)
-			continue
-		}
-		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t", p.Name, p.Version, p.Burst, p.Park)
-		for _, clients := range inFlight {
-			trips := p.RoundTrip[level(clients)]
-			fmt.Fprintf(t, "%.2f\t%.2f\t", trips.P50, trips.P99)
-		}
-		fmt.Fprintf(t, "%.2f\t%s\t%s\t%s\t\n", p.Receipt,
-			optional("%.2f", p.CPU), optional("%.0f", p.WAL), optional("%.2f", p.Commits))
+	if err := r.writeSignals(w); err != nil {
+		return err
 	}
-	if err := t.Flush(); err != nil {
+	if err := r.writeSteps(w); err != nil {
 		return err
 	}
 	for _, p := range r.Peers {
@@ -73,6 +58,52 @@ func (r report) writeTable(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// table begins a table with right-aligned columns.
+func table(w io.Writer, head string) *tabwriter.Writer {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, head+"\tCPU ms\tWAL B\tcommits\t")
+	return t
+}
+
+func (r report) writeSignals(w io.Writer) error {
+	t := table(w, "one signal\tversion\truns/s\tparked/s\t1: p50\tp99 ms\t16: p50\tp99\t64: p50\tp99\treceipt")
+	for _, p := range r.Peers {
+		if p.RoundTrip == nil {
+			fmt.Fprintf(t, "%s\t%s\tno figures\t\n", p.Name, p.Version)
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%s\t%.0f\t%.0f\t", p.Name, p.Version, p.Burst, p.Park)
+		for _, clients := range inFlight {
+			trips := p.RoundTrip[level(clients)]
+			fmt.Fprintf(t, "%.2f\t%.2f\t", trips.P50, trips.P99)
+		}
+		fmt.Fprintf(t, "%.2f\t%s", p.Receipt, p.costs)
+	}
+	return t.Flush()
+}
+
+func (r report) writeSteps(w io.Writer) error {
+	t := table(w, "three steps\tversion\t1: runs/s\tp50\tp99 ms\t64: runs/s\tp50\tp99")
+	for _, p := range r.Peers {
+		if p.Steps == nil {
+			fmt.Fprintf(t, "%s\t%s\tno figures\t\n", p.Name, p.Version)
+			continue
+		}
+		fmt.Fprintf(t, "%s\t%s\t", p.Name, p.Version)
+		for _, clients := range livesInFlight {
+			life := p.Steps.Life[level(clients)]
+			fmt.Fprintf(t, "%.0f\t%.2f\t%.2f\t", p.Steps.PerSecond[level(clients)], life.P50, life.P99)
+		}
+		fmt.Fprint(t, p.Steps.costs)
+	}
+	return t.Flush()
+}
+
+// String is the end of a line of a table.
+func (c costs) String() string {
+	return fmt.Sprintf("%s\t%s\t%s\t\n", optional("%.2f", c.CPU), optional("%.0f", c.WAL), optional("%.2f", c.Commits))
 }
 
 func optional(format string, f *float64) string {

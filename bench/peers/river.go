@@ -34,9 +34,10 @@ func riverEntry(name string, tempo riverTempo) entry {
 		name:   name,
 		module: "github.com/riverqueue/river",
 		note: "a queue, no workflow: a run is a row of ours, the signal a job unique by its arguments that completes " +
-			"row and job in one transaction; " + tempo.note,
-		slow: tempo.cooldown == 0,
-		open: func(ctx context.Context, p place) (engine, error) { return openRiver(ctx, p, tempo) },
+			"row and job in one transaction; without steps, so left out of that job; " + tempo.note,
+		slow:  tempo.cooldown == 0,
+		queue: true,
+		open:  func(ctx context.Context, p place) (engine, error) { return openRiver(ctx, p, tempo) },
 	}
 }
 
