@@ -26,16 +26,29 @@ const (
 type peers struct {
 	program, dir string
 	runs         int
+	jobs         string // of theirs, with commas between them; all when empty
+}
+
+// peerJobs are the jobs of theirs that stand beside what is measured of this engine: one alone if only that is.
+func (o options) peerJobs() string {
+	signals, steps := o.only["burst"] || o.only["trips"], o.only["steps"]
+	switch {
+	case signals && !steps:
+		return "signal"
+	case steps && !signals:
+		return "steps"
+	}
+	return ""
 }
 
 // buildPeers compiles the module of the peers, which has dependencies of its own, into a folder.
-func buildPeers(ctx context.Context, into string, runs int) (*peers, error) {
+func buildPeers(ctx context.Context, into string, runs int, jobs string) (*peers, error) {
 	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env GOMOD: %w", err)
 	}
 	p := &peers{
-		runs: runs, program: filepath.Join(into, "peers"), dir: filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "bench", "peers"),
+		runs: runs, jobs: jobs, program: filepath.Join(into, "peers"), dir: filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "bench", "peers"),
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", p.program, ".") //nolint:gosec // in a folder of ours
 	cmd.Dir = p.dir
@@ -55,7 +68,8 @@ func (p *peers) measure(ctx context.Context, b *measure.Bench) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, p.program, "-database", db.URL, "-runs", strconv.Itoa(p.runs), "-json") //nolint:gosec // compiled above
+	cmd := exec.CommandContext(ctx, p.program, //nolint:gosec // compiled above
+		"-database", db.URL, "-runs", strconv.Itoa(p.runs), "-jobs", p.jobs, "-json")
 	cmd.Dir, cmd.Stderr = p.dir, os.Stderr
 	out, err := cmd.Output() // also when a peer failed
 	if err != nil && len(out) == 0 {
@@ -72,7 +86,7 @@ func takePeers(out []byte, figures *report.Figures) error {
 	if err := json.Unmarshal(out, &said); err != nil {
 		return fmt.Errorf("the output of the peers: %w", err)
 	}
-	best, fastest := 0.0, ""
+	best := map[string]float64{} // of the rates that have a best peer
 	for _, peer := range said.Peers {
 		name, ok := peer["name"].(string)
 		if !ok || name == "" || strings.Contains(name, ".") {
@@ -85,16 +99,32 @@ func takePeers(out []byte, figures *report.Figures) error {
 		if failed := text(peer, "error"); failed != "" {
 			figures.LeaveOut(name, failed)
 		}
-		if speed, ok := peer["burst_runs_per_s"].(float64); ok && speed > best {
-			best, fastest = speed, name
+		for figure, as := range bestOf {
+			if speed, ok := number(peer, strings.Split(figure, ".")); ok && speed > best[as] {
+				best[as] = speed
+				figures.State(as, name)
+			}
 		}
 	}
-	if best == 0 {
-		return fmt.Errorf("none of %d peers has burst_runs_per_s", len(said.Peers))
+	if len(best) == 0 {
+		return fmt.Errorf("none of %d peers has a rate", len(said.Peers))
 	}
-	figures.Add("best_peer_per_s", best)
-	figures.State("best_peer", fastest)
+	for as, speed := range best {
+		figures.Add(as+"_per_s", speed)
+	}
 	return nil
+}
+
+// bestOf says as what the greatest of a figure among the peers is told.
+var bestOf = map[string]string{"burst_runs_per_s": "best_peer", "three_steps.per_s.64": "best_peer_three_steps"}
+
+// number looks into nested objects.
+func number(object map[string]any, path []string) (float64, bool) {
+	for _, name := range path[:len(path)-1] {
+		object, _ = object[name].(map[string]any)
+	}
+	v, ok := object[path[len(path)-1]].(float64)
+	return v, ok
 }
 
 func text(peer map[string]any, field string) string {

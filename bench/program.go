@@ -51,7 +51,7 @@ func measureHere(ctx context.Context, o options, figures *report.Figures, log io
 		if o.quick {
 			runs = peerRunsQuick
 		}
-		if p.peers, err = buildPeers(ctx, s.Dir(), runs); err != nil {
+		if p.peers, err = buildPeers(ctx, s.Dir(), runs, o.peerJobs()); err != nil {
 			return err
 		}
 	}

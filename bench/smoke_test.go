@@ -25,6 +25,8 @@ var promised = []string{
 	"park_per_s", "burst_runs_per_s", "hook_http_runs_per_s", "steady_per_s", "roundtrip_ms_p50_c1", "receipt_ms_p50_c1",
 	"roundtrip_ms_p50_c64", "roundtrip_ms_p99_c64", "roundtrip_ms_p95_c16", "fan_in_per_s", "commits_per_run",
 	"wal_bytes_per_run", "rows_inserted_per_run", "cpu_ms_per_run", "sequential_1000_over_100", "idle_cpu_share",
+	"direct_ms_p50_c1", "child_per_s_c64", "three_steps_per_s_c1", "three_steps_per_s_c64", "three_steps_ms_p99_c64",
+	"three_steps_commits_per_run", "three_steps_wal_bytes_per_run", "three_steps_cpu_ms_per_run", "three_steps_rows_inserted_per_run",
 	"took_s",
 }
 

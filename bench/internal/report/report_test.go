@@ -92,6 +92,43 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// The peers' figures of three steps have names that end like those of the signalled run.
+func TestFiguresOfStepsAreApart(t *testing.T) {
+	t.Parallel()
+	f := &report.Figures{}
+	f.Add("cpu_ms_per_run", 1)
+	f.Add("peers.dbos.cpu_ms_per_run", 10)
+	f.Add("peers.river.cpu_ms_per_run", 7)
+	f.Add("three_steps_cpu_ms_per_run", 1)
+	f.Add("three_steps_per_s_c64", 3000)
+	f.Add("three_steps_ms_p50_c1", 2)
+	f.Add("peers.dbos.three_steps.cpu_ms_per_run", 4)
+	f.Add("peers.dbos.three_steps.per_s.64", 600)
+	f.Add("peers.dbos.three_steps.ms.1.p50", 3)
+	got := map[string]float64{}
+	for _, target := range report.Targets {
+		if v, ok := target.Value(f); ok {
+			got[target.Name] = v
+		}
+	}
+	want := map[string]float64{
+		"CPU per signalled run over DBOS": 0.1, "CPU per three-step run over DBOS": 0.25,
+		"three-step run p50, 1 in flight, over the fastest peer": 2.0 / 3,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	var out bytes.Buffer
+	if err := f.WriteTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	_, steps, found := strings.Cut(text, "our runs/s at 64 over it ")
+	if want := "this engine - 2.00 - 3,000 - - 1.00 - - dbos - 3.00 - 600 - - 4.00 - - 5.00 x Targets"; !found || !strings.HasPrefix(steps, want) {
+		t.Errorf("not %q in\n%s", want, out.String())
+	}
+}
+
 func TestJSONIsOneObjectWithNestedNames(t *testing.T) {
 	t.Parallel()
 	f := some()
