@@ -117,13 +117,15 @@ var (
 	full = measure.Sizes{
 		Raw: 2 * time.Second, Floor: 20_000, FloorAlone: 1500, Trips: map[int]int{1: 1000, 16: 8000, 64: 10_000},
 		Steps: map[int]int{1: 400, 64: 4000}, Burst: 10_000,
-		Bursts: 3, Hooks: 10_000, Steady: 6 * time.Second, Histories: []int{10, 100, 1000, 10_000}, Samples: 50, Sequences: 3, Cold: 3,
+		Bursts: 3, Hooks: 10_000, Steady: 6 * time.Second, Histories: []int{10, 100, 1000, 10_000}, Events: []int{10, 100, 1000, 10_000},
+		Samples: 50, Sequences: 3, Cold: 3,
 		Idle: []int{10_000, 100_000}, IdleFor: 20 * time.Second, Pairs: 7, Small: 2000,
 	}
 	quick = measure.Sizes{
 		Raw: 500 * time.Millisecond, Floor: 8000, FloorAlone: 300, Trips: map[int]int{1: 300, 16: 1500, 64: 3000},
 		Steps: map[int]int{1: 100, 64: 1000}, Burst: 10_000,
-		Bursts: 1, Hooks: 4000, Steady: 1500 * time.Millisecond, Histories: []int{10, 100, 1000, 10_000}, Samples: 20, Sequences: 1, Cold: 1,
+		Bursts: 1, Hooks: 4000, Steady: 1500 * time.Millisecond, Histories: []int{10, 100, 1000, 10_000}, Events: []int{10, 100, 1000},
+		Samples: 20, Sequences: 1, Cold: 1,
 		Idle: []int{10_000}, IdleFor: 3 * time.Second,
 	}
 )

@@ -15,7 +15,7 @@ import (
 // tiny makes every measurement in a few seconds. Its figures say nothing.
 var tiny = measure.Sizes{
 	Raw: 20 * time.Millisecond, Floor: 200, FloorAlone: 10, Trips: map[int]int{1: 4, 16: 32, 64: 64}, Steps: map[int]int{1: 4, 64: 64}, Burst: 200, Bursts: 1, Hooks: 100,
-	Steady: 50 * time.Millisecond, Histories: []int{1, 2, 5, 100}, Samples: 3, Sequences: 1, Cold: 1, Idle: []int{50, 100},
+	Steady: 50 * time.Millisecond, Histories: []int{1, 2, 5, 100}, Events: []int{4, 10, 100}, Samples: 3, Sequences: 1, Cold: 1, Idle: []int{50, 100},
 	IdleFor: 100 * time.Millisecond, Pairs: 1, Small: 50,
 }
 
@@ -51,6 +51,13 @@ func TestEveryMeasurementIsMadeAndToldAsOneObject(t *testing.T) {
 		for _, history := range []string{"1", "2", "5", "100"} {
 			if value, ok := at(object, name, history).(float64); !ok || value <= 0 {
 				t.Errorf("%s after %s is %v", name, history, value)
+			}
+		}
+	}
+	for _, name := range []string{"settled_turn_us_by_events", "settled_cold_ms_by_events", "settled_step_us_by_events"} {
+		for _, events := range []string{"4", "10", "100"} {
+			if value, ok := at(object, name, events).(float64); !ok || value <= 0 {
+				t.Errorf("%s %s is %v", name, events, value)
 			}
 		}
 	}

@@ -35,7 +35,8 @@ type Sizes struct {
 	Hooks      int           // runs that wait for a callback
 	Steady     time.Duration // of the steady load
 	Histories  []int         // earlier signals after which a resume is measured: four numbers, growing; the last is the fan-in
-	Samples    int           // resumes at each of Histories
+	Events     []int         // lengths of histories of settled steps after which a turn is measured: even numbers, growing
+	Samples    int           // resumes at each of Histories, and turns at each of Events
 	Sequences  int           // runs that are sent signals one after the other
 	Cold       int           // fresh engines that take up runs they have not in memory
 	Idle       []int         // runs parked while nothing happens
@@ -44,8 +45,8 @@ type Sizes struct {
 	Small      int // runs of these bursts
 }
 
-// Share is a part of the numbers of runs, for a machine on which the whole would take too long. Histories and numbers of
-// parked runs stay: they are what figures are named after.
+// Share is a part of the numbers of runs, for a machine on which the whole would take too long. Lengths of histories
+// and numbers of parked runs stay: they are what figures are named after.
 func (s Sizes) Share(part float64) Sizes {
 	of := func(n int) int { return max(int(part*float64(n)), 1) }
 	trips, steps := map[int]int{}, map[int]int{}
@@ -76,6 +77,7 @@ var All = []Measurement{
 	{Name: "hooks", Run: Hooks},
 	{Name: "fan-in", Run: FanIn},
 	{Name: "resume", Run: Resume},
+	{Name: "turns", Run: Turns},
 	{Name: "steady", Run: Steady},
 	{Name: "idle", Once: true, Run: Idle},
 }

@@ -63,7 +63,7 @@ func (r *rig) start(ctx context.Context, publicURL string) (err error) {
 	for _, w := range []struct {
 		spec spec.WorkflowSpec
 		fn   engine.Workflow
-	}{{waitSpec, waitOnce}, {hookSpec, hookOnce}, {takeSpec, r.taker.take}, {directSpec, direct}, {stepsSpec, inSteps}, {parentSpec, parent}} {
+	}{{waitSpec, waitOnce}, {hookSpec, hookOnce}, {takeSpec, r.taker.take}, {marchSpec, r.taker.march}, {directSpec, direct}, {stepsSpec, inSteps}, {parentSpec, parent}} {
 		if err := r.engine.Register(w.spec, w.fn); err != nil {
 			return err
 		}

@@ -129,6 +129,23 @@ func TestFiguresOfStepsAreApart(t *testing.T) {
 	}
 }
 
+func TestALongHistoryStandsBesideTheShortest(t *testing.T) {
+	t.Parallel()
+	f := &report.Figures{}
+	for events, ms := range map[string]float64{"10": 2, "90": 3, "1000": 5} {
+		f.Add("settled_cold_ms_by_events."+events, ms)
+	}
+	var out bytes.Buffer
+	if err := f.WriteTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ")
+	want := "settled_cold_ms_by_events.10 2.00 settled_cold_ms_by_events.1000 5.00 2.50 x the shortest settled_cold_ms_by_events.90 3.00 1.50 x the shortest"
+	if !strings.HasSuffix(text, want) {
+		t.Errorf("%s, not %s", text, want)
+	}
+}
+
 func TestJSONIsOneObjectWithNestedNames(t *testing.T) {
 	t.Parallel()
 	f := some()

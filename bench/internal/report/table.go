@@ -30,6 +30,7 @@ var groups = []struct {
 	{"Hook callbacks through the HTTP gateway", []string{"hook_"}},
 	{"Steady load with duplicates and conflicts", []string{"steady_"}},
 	{"One run, many signals", []string{"fan_in", "turn_", "cold_", "sequential_"}},
+	{"Histories of settled steps: a turn that takes a signal, the same in a fresh process, and one of the steps", []string{"settled_"}},
 	{"Idle", []string{"idle_"}},
 	{"The best peer", []string{"best_peer"}},
 	{"The program", []string{""}},
@@ -92,6 +93,9 @@ func (f *Figures) against(name string) string {
 			bases = append(bases, [2]string{"floor_two_commit_per_s", "two commits"}, [2]string{"floor_history_per_s", "history floor"})
 		}
 	}
+	if shortest, ok := f.shortest(name); ok {
+		bases = [][2]string{{shortest, "the shortest"}}
+	}
 	var parts []string
 	for _, base := range bases {
 		if ratio, ok := f.Ratio(name, base[0]); ok {
@@ -99,6 +103,23 @@ func (f *Figures) against(name string) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// shortest is the figure after the shortest history, of one after a longer.
+func (f *Figures) shortest(name string) (string, bool) {
+	family, length, ok := strings.Cut(name, "_by_events.")
+	if !ok {
+		return "", false
+	}
+	least, err := strconv.Atoi(length)
+	shortest := name
+	for _, other := range f.Names(family + "_by_events.") {
+		_, length, _ := strings.Cut(other, "_by_events.")
+		if n, err := strconv.Atoi(length); err == nil && n < least {
+			shortest, least = other, n
+		}
+	}
+	return shortest, err == nil && shortest != name
 }
 
 func (f *Figures) writeTargets(t io.Writer) {

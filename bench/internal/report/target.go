@@ -47,6 +47,8 @@ var Targets = []Target{
 	{"warm resume after 1,000 over after 10", 1.3, 0, false, over("turn_us_by_history.1000", "turn_us_by_history.10")},
 	{"cold resume after 1,000, ms", 10, 0, false, plain("cold_ms_by_history.1000")},
 	{"1,000 signals in sequence over 100", 12, 0, false, plain("sequential_1000_over_100")},
+	{"warm turn after 10,000 events of steps over after 10", 5, 3, false, over("settled_turn_us_by_events.10000", "settled_turn_us_by_events.10")},
+	{"cold turn after 10,000 events of steps over after 1,000", 12, 0, false, over("settled_cold_ms_by_events.10000", "settled_cold_ms_by_events.1000")},
 	{"100,000 parked: statements per second", 1, 0, false, plain("idle_by_parked.100000.statements_per_s")},
 	{"100,000 parked: CPU seconds per minute", 0.5, 0, false, plain("idle_by_parked.100000.cpu_s_per_min")},
 	{"100,000 parked: memory, MB", 100, 0, false, plain("idle_by_parked.100000.rss_mb")},
