@@ -19,8 +19,8 @@ var canonOne = func() canon.Payload {
 	return p
 }()
 
-// stepping asks for a step, and waits.
-func stepping(toClose *time.Duration) author {
+// timedStep asks for a step, and waits.
+func timedStep(toClose *time.Duration) author {
 	return func(*history.State) history.Decision {
 		step := &history.ScheduleStep{
 			ID: "s", Name: "work", Input: canonOne, StartToClose: time.Minute, ScheduleToClose: toClose, Retry: spec.NoRetry(),
@@ -90,7 +90,7 @@ func TestKnownRunsTakeOutcomesAsReadOnesDo(t *testing.T) {
 		id := fmt.Sprint(i)
 		for _, s := range p.sides {
 			run := s.run(id)
-			p.parked(s, id, stepping(c.within))
+			p.parked(s, id, timedStep(c.within))
 			claimed, err := s.ClaimTasks(t.Context(), TaskClaim{
 				Worker: "w", Lease: time.Minute, Wants: []TaskWant{{Kind: history.TaskStep, Name: "work", Most: 1}},
 			})
