@@ -195,13 +195,13 @@ func (s *Store) ReturnTask(ctx context.Context, worker string, t ClaimedTask, a 
 	return len(rows) > 0, err
 }
 
-// ReturnUntold gives back the wanted tasks that a worker has begun, but for those that it knows of: after a claim whose
-// answer was lost. They are due at once, and nothing counts as failed. It says how many there were. Errors: ErrUnavailable,
-// *DatabaseError; the others come back when their lease has ended.
+// ReturnUntold gives back the wanted tasks that a worker has begun, whose leases end within a time, but for those that it
+// knows of: after a commit whose answer was lost. They are due at once, and nothing counts as failed. It says how many there
+// were. Errors: ErrUnavailable, *DatabaseError; the others come back when their lease has ended.
 func (s *Store) ReturnUntold(
-	ctx context.Context, worker string, lease time.Duration, wants []TaskWant, known []ClaimedTask,
+	ctx context.Context, worker string, within time.Duration, wants []TaskWant, known []ClaimedTask,
 ) (int, error) {
-	params := sqlc.ReturnUntoldParams{Worker: worker, Lease: lease.Seconds()}
+	params := sqlc.ReturnUntoldParams{Worker: worker, Within: within.Seconds()}
 	for _, w := range wants {
 		params.Kinds = append(params.Kinds, string(w.Kind))
 		params.Names = append(params.Names, w.Name)

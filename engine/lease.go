@@ -67,5 +67,9 @@ func (a *attempt) confirm() bool {
 		mine = err == nil && own[0]
 		return err
 	})
-	return err == nil && mine
+	if err == nil && mine {
+		return true
+	}
+	a.w.doubts() // the commit may be still on its way
+	return false
 }

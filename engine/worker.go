@@ -41,8 +41,8 @@ type worker struct {
 	mu       sync.Mutex
 	underWay map[attemptKey]*attempt
 	closing  bool
-	failing  int  // errors in a row
-	untold   bool // a claim failed: nobody knows whether it began something
+	failing  int       // errors in a row
+	doubt    time.Time // since when something may have begun of which nobody was told; zero if that is not so
 }
 
 // attemptKey names a task over all runs.
@@ -129,7 +129,7 @@ func (w *worker) backOff(err error) time.Duration {
 // A line that has more names than room is asked about until it has no room, or every name was asked for: what is due of one
 // must not wait for the next time.
 func (w *worker) claim(ctx context.Context, look bool) (time.Duration, error) {
-	if err := w.returnUntold(ctx); err != nil {
+	if err := w.returnUntold(ctx, look); err != nil {
 		return 0, err
 	}
 	w.newRound()
@@ -157,7 +157,8 @@ func (w *worker) claimOnce(ctx context.Context, wants []db.TaskWant, lines map[d
 	wants = slices.DeleteFunc(wants, func(want db.TaskWant) bool { return want.Most == 0 })
 	asked := w.clock()
 	claimed, err := w.store.ClaimTasks(ctx, db.TaskClaim{Worker: w.process, Lease: w.lease, Wants: wants})
-	if w.untold = err != nil; w.untold {
+	if err != nil {
+		w.doubts()
 		return 0, err
 	}
 	got := map[db.TaskWant]int{}
@@ -172,32 +173,6 @@ func (w *worker) claimOnce(ctx context.Context, wants []db.TaskWant, lines map[d
 		}
 	}
 	return max(claimed.NextIn, shortestWait), nil
-}
-
-// returnUntold gives back what a claim began whose answer was lost, so that it is not taken for lost with its process.
-func (w *worker) returnUntold(ctx context.Context) error {
-	if !w.untold {
-		return nil
-	}
-	var wants []db.TaskWant
-	var known []db.ClaimedTask
-	w.mu.Lock()
-	for _, l := range w.lines {
-		wants = append(wants, l.wants...)
-	}
-	for _, a := range w.underWay {
-		known = append(known, a.task)
-	}
-	w.mu.Unlock()
-	n, err := w.store.ReturnUntold(ctx, w.process, w.lease, wants, known)
-	if err != nil {
-		return err
-	}
-	w.untold = false
-	if n > 0 {
-		w.log.Info().Int("tasks", n).Msg("the answer to a claim of tasks was lost; they are claimed again")
-	}
-	return nil
 }
 
 // begin starts an attempt at a task that was claimed.

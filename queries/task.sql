@@ -171,7 +171,7 @@ WITH untold AS MATERIALIZED (
     CROSS JOIN LATERAL (
         SELECT t1.run, t1.generation, t1.kind, t1.task_id FROM tasks AS t1
         WHERE t1.kind = w.kind AND t1.name = w.name
-            AND t1.run_after <= statement_timestamp() + (@lease::float8) * interval '1 second' AND t1.worker = @worker::text
+            AND t1.run_after <= statement_timestamp() + (@within::float8) * interval '1 second' AND t1.worker = @worker::text
             AND NOT EXISTS (
                 SELECT FROM ROWS FROM (
                     unnest(@runs::bigint[]), unnest(@generations::integer[]), unnest(@task_kinds::text[]), unnest(@task_ids::text[])

@@ -796,7 +796,7 @@ RETURNING t.attempt
 type ReturnUntoldParams struct {
 	Kinds       []string
 	Names       []string
-	Lease       float64
+	Within      float64
 	Worker      string
 	Runs        []int64
 	Generations []int32
@@ -810,7 +810,7 @@ func (q *Queries) ReturnUntold(ctx context.Context, db DBTX, arg ReturnUntoldPar
 	rows, err := db.Query(ctx, ReturnUntold,
 		arg.Kinds,
 		arg.Names,
-		arg.Lease,
+		arg.Within,
 		arg.Worker,
 		arg.Runs,
 		arg.Generations,

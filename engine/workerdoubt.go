@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/flowgate-go/flowgate/db"
+)
+
+// This file sees to tasks that this process has begun without being told: the answer to a claim, or to a turn, was lost.
+// Nobody tried them, so they are given back before they are taken for lost with their process.
+
+const (
+	// doubtTime is how long a commit whose connection was lost may still arrive at the database.
+	doubtTime = 10 * time.Second
+	// tellTime is how long it may take from the commit that begins a task until the worker knows of it.
+	tellTime = 2 * time.Second
+)
+
+// doubts says that something may have begun of which nobody is told.
+func (w *worker) doubts() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doubt = w.clock()
+}
+
+// returnUntold gives back what nobody was told of, each time that the worker looks, until nothing can come any more.
+func (w *worker) returnUntold(ctx context.Context, look bool) error {
+	since, wants, known := w.inDoubt()
+	if since.IsZero() || !look {
+		return nil
+	}
+	recent := min(tellTime, w.lease/4)
+	n, err := w.store.ReturnUntold(ctx, w.process, w.lease-recent, wants, known)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		w.log.Info().Int("tasks", n).Msg("tasks were begun without an answer; they are begun again")
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.doubt == since && w.clock().Sub(since) > doubtTime+recent {
+		w.doubt = time.Time{}
+	}
+	return nil
+}
+
+// inDoubt says since when there is doubt, and what the worker does and knows of then.
+func (w *worker) inDoubt() (since time.Time, wants []db.TaskWant, known []db.ClaimedTask) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.doubt.IsZero() {
+		return w.doubt, nil, nil
+	}
+	for _, l := range w.lines {
+		wants = append(wants, l.wants...)
+	}
+	for _, a := range w.underWay {
+		known = append(known, a.task)
+	}
+	return w.doubt, wants, known
+}
