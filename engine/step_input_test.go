@@ -103,6 +103,7 @@ func TestBadDecisionsAboutTasksBlock(t *testing.T) {
 	}}
 	cfg := testConfig(t, pgtest.New(t))
 	cfg.Limits.OpenTasks = 10
+	cfg.CallBudget = patience // large values take their time under the race detector
 	r := idle(t, cfg, w).run()
 	for name := range cases {
 		r.start(w, runOf(name), name)

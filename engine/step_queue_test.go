@@ -151,8 +151,10 @@ func TestThousandStepsOfOneRun(t *testing.T) {
 	}))
 	r.run()
 	r.start(w, "a", nil)
-	if out := r.completed("a"); out != fmt.Sprint(n*(n-1)/2) {
-		t.Errorf("output %s", out)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*patience) // a thousand calls that name a thousand steps
+	defer cancel()
+	if s, err := r.Wait(ctx, "a"); err != nil || string(s.Output) != fmt.Sprint(n*(n-1)/2) {
+		t.Errorf("%s %s %v", s.Status, s.Output, err)
 	}
 	if got := r.tally("a"); got["step.scheduled"] != n || got["step.completed"] != n || calls.Load() != n {
 		t.Errorf("events %v, %d calls", got, calls.Load())
