@@ -3,8 +3,13 @@ package app_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/flowgate-go/flowgate/app"
@@ -31,21 +36,28 @@ func oneStep(ctx *engine.Context) (engine.Decision, error) {
 
 func greet(_ context.Context, s *engine.Step) (any, error) { return "hello " + string(s.RunID), nil }
 
-// host runs a command of a program with registrations in this process until the test ends. It returns what the process
-// logs, and the address it serves at.
-func host(t *testing.T, env map[string]string, args []string, registrations ...app.Registration) (*lockedBuffer, string) {
+// hosted is a command that runs in this process.
+type hosted struct {
+	log  *lockedBuffer
+	url  string
+	stop func() // returns when all of it has ended
+}
+
+// host runs a command of a program with registrations until it is stopped, by the end of the test at the latest.
+func host(t *testing.T, env map[string]string, args []string, registrations ...app.Registration) hosted {
 	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	log, ended := &lockedBuffer{}, make(chan error, 1)
 	go func() {
 		ended <- app.Run(ctx, args, func(n string) string { return env[n] }, &lockedBuffer{}, log, registrations...)
 	}()
-	t.Cleanup(func() {
-		stop()
+	stop := sync.OnceFunc(func() {
+		cancel()
 		if err := <-ended; err != nil {
 			t.Errorf("%s: %v", args[0], err)
 		}
 	})
+	t.Cleanup(stop)
 	eventually(t, args[0]+" is ready", func() bool {
 		_, admin, found := strings.Cut(log.String(), `"admin_listen":"`)
 		admin, _, _ = strings.Cut(admin, `"`)
@@ -53,7 +65,7 @@ func host(t *testing.T, env map[string]string, args []string, registrations ...a
 	})
 	_, listen, _ := strings.Cut(log.String(), `"listen":"`)
 	listen, _, _ = strings.Cut(listen, `"`)
-	return log, "http://" + listen
+	return hosted{log: log, url: "http://" + listen, stop: stop}
 }
 
 // A worker that has no workflow does steps for one whose process has no steps.
@@ -61,13 +73,13 @@ func TestWorkerDoesTheStepsOfOthers(t *testing.T) {
 	t.Parallel()
 	env := deployment(pgtest.URL(t))
 	env["FLOWGATE_STEP_QUEUES"] = "greetings=1"
-	log, _ := host(t, env, []string{"worker"}, app.Registration{Steps: []app.Step{
+	worker := host(t, env, []string{"worker"}, app.Registration{Steps: []app.Step{
 		{Name: "greet", Do: greet, Settings: []engine.StepSetting{engine.InQueue("greetings")}},
 	}})
-	if !strings.Contains(log.String(), `"workflows":0,"steps":1,`) {
-		t.Errorf("the worker logs %s", log)
+	if !strings.Contains(worker.log.String(), `"workflows":0,"steps":1,`) {
+		t.Errorf("the worker logs %s", worker.log)
 	}
-	_, gate := host(t, env, []string{"serve", "--open-api"}, app.Registration{Spec: oneStepSpec, Workflow: oneStep})
+	gate := host(t, env, []string{"serve", "--open-api"}, app.Registration{Spec: oneStepSpec, Workflow: oneStep}).url
 	call(t, http.StatusCreated, "POST", gate+"/v1/runs", `{"workflow":"one.step","run_id":"ada","input":"greet"}`)
 	if r := call(t, http.StatusOK, "GET", gate+"/v1/runs/ada?wait=20s", ""); r.text("output") != "hello ada" {
 		t.Errorf("the run came to %v", r.body)
@@ -93,7 +105,7 @@ func TestWhoDoesHTTPPost(t *testing.T) {
 			t.Parallel()
 			env := deployment(pgtest.URL(t))
 			env["FLOWGATE_HTTP_POST_CONCURRENCY"] = tt.concurrency
-			_, gate := host(t, env, []string{"serve", "--open-api"}, tt.registration)
+			gate := host(t, env, []string{"serve", "--open-api"}, tt.registration).url
 			call(t, http.StatusCreated, "POST", gate+"/v1/runs", `{"workflow":"one.step","run_id":"r","input":"http.post"}`)
 			wait := "?wait=20s"
 			if tt.status == "running" {
@@ -108,6 +120,62 @@ func TestWhoDoesHTTPPost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A process that stops ends its posts and waits for them. They do not count as failed: the next process posts again.
+func TestAStopEndsPosts(t *testing.T) {
+	t.Parallel()
+	begun, cut := make(chan struct{}), make(chan struct{})
+	var requests atomic.Int32
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) > 1 {
+			return
+		}
+		_, _ = io.Copy(io.Discard, r.Body) // from here on the server sees the caller leave
+		close(begun)
+		<-r.Context().Done()
+		close(cut)
+	}))
+	t.Cleanup(receiver.Close)
+	_, port, _ := strings.Cut(strings.TrimPrefix(receiver.URL, "http://"), ":")
+	env := deployment(pgtest.URL(t))
+	env["FLOWGATE_HTTP_POST_ALLOW_HTTP"], env["FLOWGATE_HTTP_POST_PORTS"] = "true", port
+	env["FLOWGATE_HTTP_POST_INTERNAL_NETWORKS"] = "127.0.0.1/32"
+	once := app.Registration{Spec: postOnceSpec, Workflow: postOnce}
+	first := host(t, env, []string{"serve", "--open-api"}, once)
+	call(t, http.StatusCreated, "POST", first.url+"/v1/runs", fmt.Sprintf(`{"workflow":"post.once","run_id":"p","input":%q}`, receiver.URL))
+	eventually(t, "the post is under way", func() bool { return isClosed(begun) })
+	first.stop()
+	eventually(t, "the post is cut off", func() bool { return isClosed(cut) })
+	second := host(t, env, []string{"serve", "--open-api"}, once)
+	r := call(t, http.StatusOK, "GET", second.url+"/v1/runs/p?wait=20s", "")
+	if r.text("status") != "completed" || r.text("output") != "attempt 2" {
+		t.Errorf("the run came to %v", r.body)
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+var postOnceSpec = spec.WorkflowSpec{Name: "post.once", Version: "1"}
+
+// postOnce posts to the URL of its input, with one attempt that may fail, and ends with the number of the one that did not.
+func postOnce(ctx *engine.Context) (engine.Decision, error) {
+	url, err := engine.Input[string](ctx)
+	if err != nil {
+		return engine.Decision{}, err
+	}
+	out, done, err := engine.StepOutput[httppost.Output](ctx, "p")
+	if done || err != nil {
+		return ctx.Complete(fmt.Sprintf("attempt %d", out.Attempt)), err
+	}
+	return ctx.RunStep("p", httppost.Name, httppost.Input{URL: url, Body: 1}, spec.NoRetry()), nil
 }
 
 // A step that a program has twice, and one without function, keep it from starting.
