@@ -43,9 +43,12 @@ func Onboard(ctx *engine.Context) (engine.Decision, error) {
 
 // cleanUp removes the mailbox. It may be under way still: what was asked for comes to an end first.
 func cleanUp(ctx *engine.Context) (engine.Decision, error) {
+	if _, failed := ctx.StepFailed("mailbox"); failed {
+		return ctx.Complete(Onboarded{Outcome: "cleaned up"}), nil // it could not be made: nothing is to be removed
+	}
 	mailbox, there, err := engine.StepOutput[string](ctx, "mailbox")
 	if err != nil {
-		return ctx.Complete(Onboarded{Outcome: "cleaned up"}), nil // it could not be made: nothing is to be removed
+		return engine.Decision{}, err
 	}
 	if !there {
 		return ctx.RunStep("mailbox", "mailbox.create", ctx.RunID(), retry), nil
