@@ -86,6 +86,42 @@ func TestWorkerDoesTheStepsOfOthers(t *testing.T) {
 	}
 }
 
+// A queue of one does one step after the other, however many there are.
+func TestAQueueIsBounded(t *testing.T) {
+	t.Parallel()
+	const runs = 4
+	var begun atomic.Int32
+	release := make(chan struct{})
+	one := func(ctx context.Context, _ *engine.Step) (any, error) {
+		begun.Add(1)
+		select {
+		case <-release:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+	env := deployment(pgtest.URL(t))
+	env["FLOWGATE_STEP_QUEUES"] = "one=1"
+	gate := host(t, env, []string{"serve", "--open-api"}, app.Registration{Spec: oneStepSpec, Workflow: oneStep, Steps: []app.Step{
+		{Name: "one", Do: one, Settings: []engine.StepSetting{engine.InQueue("one")}},
+	}}).url
+	for i := range runs {
+		call(t, http.StatusCreated, "POST", gate+"/v1/runs", fmt.Sprintf(`{"workflow":"one.step","run_id":"r%d","input":"one"}`, i))
+		eventually(t, "the step is asked for", func() bool {
+			r := call(t, http.StatusOK, "GET", fmt.Sprintf("%s/v1/runs/r%d", gate, i), "")
+			return len(r.body["waiting"].([]any)) == 1
+		})
+	}
+	for n := range int32(runs) {
+		eventually(t, "a step begins", func() bool { return begun.Load() > n })
+		if got := begun.Load(); got != n+1 {
+			t.Fatalf("%d steps have begun when %d have ended", got, n)
+		}
+		release <- struct{}{}
+	}
+}
+
 // http.post is there by itself, a host's own step of that name takes its place, and a process can be told not to post.
 func TestWhoDoesHTTPPost(t *testing.T) {
 	t.Parallel()
