@@ -224,7 +224,13 @@ func (c *chronicle) holds(a acknowledged) string {
 		ok = is && d.HookID == m.HookID
 	case *history.CancelRun:
 		_, ok = c.events[a.receipt.Sequence].Data.(*history.RunCancelRequested)
-	case *history.RetryRun:
+	case *history.SettleTask:
+		d, is := c.events[a.receipt.Sequence].Data.(*history.StepCompleted)
+		ok, want = is && string(d.StepID) == m.Task.ID && d.Attempt == m.Attempt, m.Output.Digest()
+		if is {
+			digest = d.Digest
+		}
+	case *history.RetryRun, *history.HoldTask:
 		ok = true // it leaves no event
 	}
 	switch {
