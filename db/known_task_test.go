@@ -55,6 +55,13 @@ func outcomeCases() []outcomeCase {
 			},
 		},
 		{
+			name: "held elsewhere", want: history.ErrStaleAttempt.Error(), tried: true,
+			then: func(p *twins, _ *twin, run string, t ClaimedTask) {
+				letter := history.Letter{Failure: history.Failure{Reason: history.FailedExhausted}}
+				p.ok(&history.HoldTask{Run: keyOf(run), Task: t.Task.TaskKey, Attempt: t.Task.Attempt, Letter: letter})
+			},
+		},
+		{
 			name: "settled elsewhere", want: history.ErrTaskClosed.Error(), tried: true,
 			then: func(p *twins, _ *twin, run string, t ClaimedTask) { p.ok(outcomeOf(run, t)) },
 		},

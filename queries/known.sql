@@ -139,9 +139,9 @@ WITH k AS MATERIALIZED (
 SELECT t.place::integer AS place, t.at::timestamptz AS at FROM timed AS t;
 
 -- name: SettleKnown :many
--- Outcomes of tasks of running runs, one for each run. As SignalKnown; a run whose task is not open at the acceptance time, or
--- was begun anew, is left out, too. That is decided by the row which is deleted, as it is by then: beginning a task anew
--- changes nothing of its run.
+-- Outcomes of tasks of running runs, one for each run. As SignalKnown; a run whose task is held, or not open at the
+-- acceptance time, or was begun anew, is left out, too. That is decided by the row which is deleted, as it is by then:
+-- beginning a task anew changes nothing of its run.
 WITH k AS MATERIALIZED (
     SELECT u.*, held.id AS held, held.workflow, held.version, held.wake_at AS was,
         greatest(clock_timestamp(), held.updated_at) AS at
@@ -159,7 +159,7 @@ WITH k AS MATERIALIZED (
 ), gone AS (
     DELETE FROM tasks AS t USING k
     WHERE t.run = ANY (ARRAY[k.held]) AND t.generation = k.generation AND t.task_id = k.task_id AND t.kind || '' = k.kind
-        AND t.attempt = k.attempt AND (t.close_at IS NULL OR k.at < t.close_at)
+        AND t.attempt = k.attempt AND NOT t.held AND (t.close_at IS NULL OR k.at < t.close_at)
     RETURNING t.run
 ), timed AS MATERIALIZED (
     SELECT k.* FROM k WHERE k.held = ANY (ARRAY(SELECT gone.run FROM gone))

@@ -450,7 +450,7 @@ WITH k AS MATERIALIZED (
 ), gone AS (
     DELETE FROM tasks AS t USING k
     WHERE t.run = ANY (ARRAY[k.held]) AND t.generation = k.generation AND t.task_id = k.task_id AND t.kind || '' = k.kind
-        AND t.attempt = k.attempt AND (t.close_at IS NULL OR k.at < t.close_at)
+        AND t.attempt = k.attempt AND NOT t.held AND (t.close_at IS NULL OR k.at < t.close_at)
     RETURNING t.run
 ), timed AS MATERIALIZED (
     SELECT k.id, k.next_seq, k.wake_at, k.generation, k.kind, k.task_id, k.attempt, k.type, k.data, k.payload, k.place, k.held, k.workflow, k.version, k.was, k.at FROM k WHERE k.held = ANY (ARRAY(SELECT gone.run FROM gone))
@@ -488,9 +488,9 @@ type SettleKnownRow struct {
 	At    time.Time
 }
 
-// Outcomes of tasks of running runs, one for each run. As SignalKnown; a run whose task is not open at the acceptance time, or
-// was begun anew, is left out, too. That is decided by the row which is deleted, as it is by then: beginning a task anew
-// changes nothing of its run.
+// Outcomes of tasks of running runs, one for each run. As SignalKnown; a run whose task is held, or not open at the
+// acceptance time, or was begun anew, is left out, too. That is decided by the row which is deleted, as it is by then:
+// beginning a task anew changes nothing of its run.
 func (q *Queries) SettleKnown(ctx context.Context, db DBTX, arg SettleKnownParams) ([]SettleKnownRow, error) {
 	rows, err := db.Query(ctx, SettleKnown,
 		arg.Ids,
