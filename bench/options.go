@@ -30,8 +30,8 @@ type options struct {
 const (
 	quickBound  = 48 * time.Second // then the server has to end
 	quickBegins = 41 * time.Second
-	fullBound   = 9 * time.Minute
-	peersBound  = 15 * time.Minute // more
+	fullBound   = 12 * time.Minute
+	peersBound  = 20 * time.Minute // more
 )
 
 func (o options) bound() time.Duration {

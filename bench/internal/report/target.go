@@ -28,9 +28,9 @@ func reaches(value, bound float64, least bool) bool {
 var Targets = []Target{
 	{"burst over raw inserts", 0.45, 0.8, true, over("burst_runs_per_s", "insert_commit_per_s")},
 	{"burst over the best peer", 8, 15, true, over("burst_runs_per_s", "best_peer_per_s")},
-	{"three-step runs, 64 in flight, over the best peer", 3, 6, true, over("three_steps_per_s_c64", "best_peer_three_steps_per_s")},
+	{"three-step runs, 64 in flight, over the best peer", 2, 4, true, over("three_steps_per_s_c64", "best_peer_three_steps_per_s")},
 	{"three-step run p50, 1 in flight, over the fastest peer", 1, 0, false, overLeast("three_steps_ms_p50_c1", "", "three_steps.ms.1.p50")},
-	{"CPU per three-step run over DBOS", 1.0 / 3, 1.0 / 6, false, overLeast("three_steps_cpu_ms_per_run", "dbos", "three_steps.cpu_ms_per_run")},
+	{"CPU per three-step run over DBOS", 0.5, 1.0 / 3, false, overLeast("three_steps_cpu_ms_per_run", "dbos", "three_steps.cpu_ms_per_run")},
 	{"commits per three-step run", 1, 0.5, false, plain("three_steps_commits_per_run")},
 	{"WAL bytes per three-step run", 9000, 7000, false, plain("three_steps_wal_bytes_per_run")},
 	{"hook callbacks over HTTP, over raw inserts", 0.3, 0.5, true, over("hook_http_runs_per_s", "insert_commit_per_s")},
