@@ -19,15 +19,15 @@ func Spread(ctx context.Context, clients, n int, work func(ctx context.Context, 
 	}, work)
 }
 
-// SpreadFor is Spread for as long as it takes in place of a number: clients take new pieces until the time is over. It
-// returns how many were done and how long that took, the last ones included.
+// SpreadFor is Spread for as long as it takes in place of a number: clients take new pieces until the time is over, and one
+// at least. It returns how many were done and how long that took, the last ones included.
 func SpreadFor(
 	ctx context.Context, clients int, length time.Duration, work func(ctx context.Context, i int) error,
 ) (n int, took time.Duration, err error) {
 	var next atomic.Int64
 	until := time.Now().Add(length)
 	took, err = crowd(ctx, clients, func() (int, bool) {
-		if !time.Now().Before(until) {
+		if next.Load() > 0 && !time.Now().Before(until) {
 			return 0, false
 		}
 		return int(next.Add(1)) - 1, true
