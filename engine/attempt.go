@@ -44,6 +44,7 @@ type attempt struct {
 	stuck  chan struct{} // closed when a function that was given up ends; nil when none was
 
 	renewedAt time.Time   // by the process's clock; under the worker's lock
+	confirmed bool        // it was begun with a commit of unknown outcome and is this worker's; under the worker's lock
 	lease     *time.Timer // ends the attempt with its lease
 
 	mu      sync.Mutex

@@ -59,7 +59,8 @@ func (w *worker) renewOnce(ctx context.Context) {
 }
 
 // confirm finds out whether a task of which nobody knows whether it was stored is this worker's. One that cannot be asked
-// about is left to whoever claims it.
+// about is left to whoever claims it, and one that was begun once more meanwhile, because the first commit took no effect,
+// to that attempt: its row looks the same.
 func (a *attempt) confirm() bool {
 	mine := false
 	err := a.persist(func(ctx context.Context) error {
@@ -67,9 +68,12 @@ func (a *attempt) confirm() bool {
 		mine = err == nil && own[0]
 		return err
 	})
-	if err == nil && mine {
-		return true
+	if err != nil || !mine {
+		a.w.doubts() // the commit may be still on its way
+		return false
 	}
-	a.w.doubts() // the commit may be still on its way
-	return false
+	a.w.mu.Lock()
+	defer a.w.mu.Unlock()
+	a.confirmed = a.w.underWay[a.key()] == a
+	return a.confirmed
 }

@@ -42,8 +42,8 @@ func (a *attempt) give(how db.Attempt) (own bool) {
 		a.w.log.Error().Err(err).Str("run", string(a.task.Run.RunID)).Str("task", a.task.Task.ID).
 			Msg("the end of an attempt cannot be stored; the task is begun again when its lease has ended")
 	}
-	if own && !how.Parked && how.Pause <= 0 {
-		a.w.engine.tasked(nil)
+	if own && !how.Parked {
+		a.w.engine.tasked(nil) // the worker is to know when it is due
 	}
 	return own
 }

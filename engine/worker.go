@@ -32,7 +32,7 @@ type worker struct {
 	log     zerolog.Logger
 	nudges  <-chan struct{} // a task is due
 	quiet   <-chan struct{} // closed when no turn is stored any more in this process
-	freed   chan struct{}   // an attempt has ended: there is room; holds one
+	freed   chan struct{}   // there is room where there was too little; holds one
 	lines   []*line
 	final   context.Context // ends when run gives up what is under way
 	giveUp  context.CancelFunc
@@ -134,66 +134,70 @@ func (w *worker) claim(ctx context.Context, look bool) (time.Duration, error) {
 	}
 	w.newRound()
 	for pause := w.idle(); ; look = true {
-		wants, lines := w.wants()
-		if len(wants) == 0 {
-			return pause, nil // whoever ends makes room
-		}
-		if look {
-			in, err := w.store.NextTask(ctx, wants)
-			if err != nil || in > 0 {
-				return min(pause, max(in, shortestWait)), err
-			}
-		}
-		in, err := w.claimOnce(ctx, wants, lines)
+		in, over, err := w.claimOnce(ctx, look)
 		if err != nil {
 			return 0, err
 		}
-		pause = min(pause, in)
+		if pause = min(pause, in); over {
+			return pause, nil
+		}
 	}
 }
 
-// claimOnce begins what is due of the names that there is room for.
-func (w *worker) claimOnce(ctx context.Context, wants []db.TaskWant, lines map[db.TaskWant]*line) (time.Duration, error) {
-	wants = slices.DeleteFunc(wants, func(want db.TaskWant) bool { return want.Most == 0 })
+// claimOnce begins what is due of the names that there is room for, and says when more is due. The round is over when there
+// is no room, every name was asked for, or nothing is due.
+func (w *worker) claimOnce(ctx context.Context, look bool) (in time.Duration, over bool, err error) {
+	wants, lines := w.wants()
+	got := map[db.TaskWant]int{}
+	defer func() { w.leave(wants, lines, got) }()
+	if len(wants) == 0 {
+		return 2 * w.poll, true, nil // whoever ends makes room
+	}
+	if look {
+		if in, err := w.store.NextTask(ctx, wants); err != nil || in > 0 {
+			return max(in, shortestWait), true, err
+		}
+	}
+	now := slices.DeleteFunc(slices.Clone(wants), func(want db.TaskWant) bool { return want.Most == 0 })
 	asked := w.clock()
-	claimed, err := w.store.ClaimTasks(ctx, db.TaskClaim{Worker: w.process, Lease: w.lease, Wants: wants})
+	claimed, err := w.store.ClaimTasks(ctx, db.TaskClaim{Worker: w.process, Lease: w.lease, Wants: now})
 	if err != nil {
 		w.doubts()
-		return 0, err
+		return 0, false, err
 	}
-	got := map[db.TaskWant]int{}
 	for _, t := range claimed.Tasks {
 		want := db.TaskWant{Kind: t.Task.Kind, Name: t.Task.Name}
 		got[want]++
-		w.begin(t, lines[want], asked)
+		w.start(t, lines[want], asked)
 	}
-	for _, want := range wants {
+	for _, want := range now {
 		if got[db.TaskWant{Kind: want.Kind, Name: want.Name}] == want.Most {
-			return 0, nil // there may be more
+			return 0, false, nil // there may be more
 		}
 	}
-	return max(claimed.NextIn, shortestWait), nil
+	return max(claimed.NextIn, shortestWait), false, nil
 }
 
-// begin starts an attempt at a task that was claimed.
-func (w *worker) begin(t db.ClaimedTask, l *line, asked time.Time) {
-	w.mu.Lock()
-	l.used++
-	w.mu.Unlock()
-	w.start(t, l, asked)
-}
-
-// start starts an attempt, which has its place, in a goroutine of its own.
+// start starts an attempt, which has its place, in a goroutine of its own. One that was lost to this very process is told
+// here, because no renewal finds it any more. Of two beginnings of one attempt, one of which nobody knew whether it was
+// stored, only one goes on: the other gives its place back.
 func (w *worker) start(t db.ClaimedTask, l *line, asked time.Time) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := &attempt{w: w, line: l, task: t, ctx: ctx, cancel: cancel, renewedAt: asked}
 	a.lease = time.AfterFunc(w.lease-w.clock().Sub(asked), func() { cancel(ErrLeaseLost) })
 	w.mu.Lock()
+	if before := w.underWay[a.key()]; before != nil {
+		if before.confirmed && before.task.Task.Attempt == t.Task.Attempt {
+			w.mu.Unlock()
+			a.lease.Stop()
+			cancel(nil)
+			w.release(l)
+			return
+		}
+		before.cancel(ErrLeaseLost)
+	}
 	if w.closing {
 		cancel(ErrShuttingDown)
-	}
-	if lost := w.underWay[a.key()]; lost != nil { // to this very process
-		lost.cancel(ErrLeaseLost)
 	}
 	w.underWay[a.key()] = a
 	w.attempts.Add(1) // under the lock: whoever waits for the attempts has closed the worker before

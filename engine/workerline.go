@@ -8,9 +8,10 @@ import (
 type line struct {
 	wants []db.TaskWant // without numbers
 	slots int
-	used  int // under the worker's lock
-	turn  int // whose turn it is to be asked for first
-	asked int // how many were asked for in this round
+	used  int  // under the worker's lock
+	turn  int  // whose turn it is to be asked for first
+	asked int  // how many were asked for in this round
+	short bool // the last time there was not room for every name: whoever makes room says so
 }
 
 // newRound begins to ask for all names. In each line another one is the first.
@@ -22,8 +23,9 @@ func (w *worker) newRound() {
 	}
 }
 
-// wants lists what was not asked for in this round, of lines that have room, and how many of each there is room for now. 0
-// is for another time in the round: where a line has less room than names, each name has its turn.
+// wants lists what was not asked for in this round, of lines that have room, and how many of each there is room for now, whose
+// places it takes: leave gives back those that nothing was found for. 0 is for another time in the round: where a line has
+// less room than names, each name has its turn.
 func (w *worker) wants() ([]db.TaskWant, map[db.TaskWant]*line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -31,6 +33,7 @@ func (w *worker) wants() ([]db.TaskWant, map[db.TaskWant]*line) {
 	lines := map[db.TaskWant]*line{}
 	for _, l := range w.lines {
 		room := l.slots - l.used
+		l.short = room < len(l.wants)
 		if room <= 0 {
 			continue
 		}
@@ -40,12 +43,24 @@ func (w *worker) wants() ([]db.TaskWant, map[db.TaskWant]*line) {
 			if room > 0 {
 				want.Most = max(room/(len(l.wants)-i), 1)
 				room -= want.Most
+				l.used += want.Most
 				l.asked++
 			}
 			wants = append(wants, want)
 		}
 	}
 	return wants, lines
+}
+
+// leave gives back the places that were taken for what was not begun. It makes no room that anybody was refused in vain: what
+// was stored meanwhile as due has left a hint.
+func (w *worker) leave(wants []db.TaskWant, lines map[db.TaskWant]*line, got map[db.TaskWant]int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, want := range wants {
+		key := db.TaskWant{Kind: want.Kind, Name: want.Name}
+		lines[key].used -= want.Most - got[key]
+	}
 }
 
 // reserve takes a place for a task that is about to be stored, if there is one.
@@ -89,6 +104,9 @@ func (w *worker) unreserve(wants []db.TaskWant) {
 func (w *worker) release(l *line) {
 	w.mu.Lock()
 	l.used--
+	short := l.short
 	w.mu.Unlock()
-	hint(w.freed)
+	if short {
+		hint(w.freed)
+	}
 }
