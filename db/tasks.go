@@ -23,6 +23,7 @@ type ClaimedTask struct {
 	Run               history.RunKey
 	Workflow, Version string          // of the run
 	Parent            *history.Parent // of the run
+	Ended             bool            // the run has: it was cancelled by a program that knows of no tasks
 	Task              history.Task
 	Failures          int           // attempts before this one that failed
 	Strikes           int           // of those, attempts that were lost with their worker
@@ -111,7 +112,8 @@ func changeRows[R any](ctx context.Context, s *Store, sql string, params any, re
 func claimedTask(row sqlc.ClaimTasksRow) ClaimedTask {
 	t := ClaimedTask{
 		Run:      history.RunKey{Namespace: spec.Namespace(row.Namespace), RunID: spec.RunID(row.RunID)},
-		Workflow: row.Workflow, Version: row.Version, Failures: int(orZero(row.Failures)), Strikes: int(orZero(row.Strikes)),
+		Workflow: row.Workflow, Version: row.Version, Ended: history.Status(row.Status).Ended(),
+		Failures: int(orZero(row.Failures)), Strikes: int(orZero(row.Strikes)),
 		Details: row.Details, run: orZero(row.Run),
 		Task: taskRecord(sqlc.Task{
 			Generation: orZero(row.Generation), Kind: orZero(row.Kind), TaskID: orZero(row.TaskID), Name: orZero(row.Name),

@@ -84,6 +84,11 @@ func (a *attempt) runStep() {
 	}
 	lost := history.Failure{Code: codeLost, Message: "the process that did it was lost", Attempt: a.task.Task.Attempt - 1}
 	switch {
+	case a.task.Ended: // nobody is told
+		a.settle(&history.SettleTask{
+			Run: a.task.Run, Task: a.task.Task.TaskKey, Attempt: a.task.Task.Attempt, Failure: &history.Failure{Reason: FailedCancelled},
+		})
+		return
 	case a.task.Strikes >= maxStrikes:
 		lost.Reason = FailedQuarantined
 		a.fail(asked, lost)

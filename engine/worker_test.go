@@ -229,3 +229,34 @@ func TestQueueIsNeverOverfull(t *testing.T) {
 	}
 	b.unreserve([]db.TaskWant{wantWork})
 }
+
+// A program of before steps cancels a run and leaves the row of its step.
+func TestStepOfAnEndedRunIsNotDone(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 1)
+	b.due()
+	b.exec("create table kept as select * from tasks")
+	var run spec.RunID
+	b.check(b.pool.QueryRow(t.Context(), "select run_id from runs").Scan(&run))
+	_, err := b.asking.Cancel(t.Context(), CancelRequest{RunID: run})
+	b.check(err)
+	b.exec("insert into tasks select * from kept")
+	ctx, cancel := context.WithCancel(context.Background())
+	var storing sync.WaitGroup
+	storing.Go(func() { b.check(b.store.Run(ctx)) })
+	t.Cleanup(func() { cancel(); storing.Wait() })
+	_, err = b.claim(t.Context(), false)
+	b.check(err)
+	b.until("the row is gone, or the function is called", func() bool {
+		return b.calls.Load() > 0 || b.ask("select not exists (select from tasks)")
+	})
+	if b.calls.Load() > 0 {
+		t.Error("the step of an ended run was done")
+	}
+}
+
+func (b *bench) exec(sql string) {
+	b.t.Helper()
+	_, err := b.pool.Exec(b.t.Context(), sql)
+	b.check(err)
+}

@@ -96,7 +96,8 @@ WITH wanted AS (
 SELECT statement_timestamp()::timestamptz AS asked_at, next.run_after::timestamptz AS next_due, b.run, b.generation, b.kind, b.task_id,
     b.name, b.seq, b.target, b.policy, b.close_at, b.attempt, b.failures, b.strikes, b.details,
     coalesce(r.namespace, '')::text AS namespace, coalesce(r.run_id, '')::text AS run_id,
-    coalesce(r.workflow, '')::text AS workflow, coalesce(r.version, '')::text AS version, r.parent,
+    coalesce(r.workflow, '')::text AS workflow, coalesce(r.version, '')::text AS version,
+    coalesce(r.status, '')::text AS status, r.parent,
     coalesce(e.type, '')::text AS event_type, e.data AS event_data, e.payload AS event_payload
 FROM next
 LEFT JOIN begun AS b ON true

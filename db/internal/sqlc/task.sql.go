@@ -48,7 +48,8 @@ WITH wanted AS (
 SELECT statement_timestamp()::timestamptz AS asked_at, next.run_after::timestamptz AS next_due, b.run, b.generation, b.kind, b.task_id,
     b.name, b.seq, b.target, b.policy, b.close_at, b.attempt, b.failures, b.strikes, b.details,
     coalesce(r.namespace, '')::text AS namespace, coalesce(r.run_id, '')::text AS run_id,
-    coalesce(r.workflow, '')::text AS workflow, coalesce(r.version, '')::text AS version, r.parent,
+    coalesce(r.workflow, '')::text AS workflow, coalesce(r.version, '')::text AS version,
+    coalesce(r.status, '')::text AS status, r.parent,
     coalesce(e.type, '')::text AS event_type, e.data AS event_data, e.payload AS event_payload
 FROM next
 LEFT JOIN begun AS b ON true
@@ -84,6 +85,7 @@ type ClaimTasksRow struct {
 	RunID        string
 	Workflow     string
 	Version      string
+	Status       string
 	Parent       json.RawMessage
 	EventType    string
 	EventData    []byte
@@ -128,6 +130,7 @@ func (q *Queries) ClaimTasks(ctx context.Context, db DBTX, arg ClaimTasksParams)
 			&i.RunID,
 			&i.Workflow,
 			&i.Version,
+			&i.Status,
 			&i.Parent,
 			&i.EventType,
 			&i.EventData,
