@@ -230,6 +230,26 @@ func TestQueueIsNeverOverfull(t *testing.T) {
 	b.unreserve([]db.TaskWant{wantWork})
 }
 
+// What waits for a place gets it before what is about to be stored.
+func TestNewStepDoesNotOvertakeTheWaitingOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 1)
+	b.begin(b.claimed(), false)
+	<-b.entered
+	b.due()
+	_, err := b.claim(t.Context(), false)
+	b.check(err)
+	b.free()
+	b.until("the place is free", func() bool { return b.places() == 0 })
+	if b.reserve(wantWork) {
+		t.Fatal("the place was given away")
+	}
+	_, err = b.claim(t.Context(), false)
+	b.check(err)
+	<-b.entered
+	b.until("the place is free again", func() bool { return b.places() == 0 })
+}
+
 // A program of before steps cancels a run and leaves the row of its step.
 func TestStepOfAnEndedRunIsNotDone(t *testing.T) {
 	t.Parallel()

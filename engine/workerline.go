@@ -12,6 +12,7 @@ type line struct {
 	turn  int  // whose turn it is to be asked for first
 	asked int  // how many were asked for in this round
 	short bool // the last time there was not room for every name: whoever makes room says so
+	full  bool // the last time there was no room at all: what is due goes first
 }
 
 // newRound begins to ask for all names. In each line another one is the first.
@@ -33,7 +34,7 @@ func (w *worker) wants() ([]db.TaskWant, map[db.TaskWant]*line) {
 	lines := map[db.TaskWant]*line{}
 	for _, l := range w.lines {
 		room := l.slots - l.used
-		l.short = room < len(l.wants)
+		l.short, l.full = room < len(l.wants), room <= 0
 		if room <= 0 {
 			continue
 		}
@@ -63,12 +64,12 @@ func (w *worker) leave(wants []db.TaskWant, lines map[db.TaskWant]*line, got map
 	}
 }
 
-// reserve takes a place for a task that is about to be stored, if there is one.
+// reserve takes a place for a task that is about to be stored, if there is one that nothing waits for.
 func (w *worker) reserve(want db.TaskWant) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := w.lineOf(want)
-	if l == nil || l.used >= l.slots || w.closing {
+	if l == nil || l.full || l.used >= l.slots || w.closing {
 		return false
 	}
 	l.used++
