@@ -73,7 +73,7 @@ func TestTurnWhoseAnswerIsLostHasBegunItsStep(t *testing.T) {
 				calls <- s.Attempt
 				return "done", nil
 			}))
-			fault := b.AtText(commitAfter("tasked AS ("), 1, kind, "")
+			fault := b.AtText(commitAfter("INSERT INTO tasks"), 1, kind, "")
 			r.run()
 			r.start(w, "a", nil)
 			within(t, fault.Met())
@@ -98,7 +98,7 @@ func TestTurnThatIsStoredLateHasItsStepDone(t *testing.T) {
 	cfg.PollInterval = 100 * time.Millisecond
 	r := idle(t, cfg, w)
 	must(t, r.RegisterStep("work", gives("done")))
-	match, over := commitAfter("tasked AS ("), make(chan struct{})
+	match, over := commitAfter("INSERT INTO tasks"), make(chan struct{})
 	asked, looks := false, 0
 	fault := b.AtText(func(sql string) bool {
 		asked = asked || strings.Contains(sql, "AS alive") // whose step it is

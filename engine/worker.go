@@ -147,16 +147,20 @@ func (w *worker) claim(ctx context.Context, look bool) (time.Duration, error) {
 // claimOnce begins what is due of the names that there is room for, and says when more is due. The round is over when there
 // is no room, every name was asked for, or nothing is due.
 func (w *worker) claimOnce(ctx context.Context, look bool) (in time.Duration, over bool, err error) {
+	if look {
+		wants := w.waitsFor()
+		if len(wants) == 0 {
+			return 2 * w.poll, true, nil // whoever ends makes room
+		}
+		if in, err := w.store.NextTask(ctx, wants); err != nil || in > 0 {
+			return max(in, shortestWait), true, err
+		}
+	}
 	wants, lines := w.wants()
 	got := map[db.TaskWant]int{}
 	defer func() { w.leave(wants, lines, got) }()
 	if len(wants) == 0 {
-		return 2 * w.poll, true, nil // whoever ends makes room
-	}
-	if look {
-		if in, err := w.store.NextTask(ctx, wants); err != nil || in > 0 {
-			return max(in, shortestWait), true, err
-		}
+		return 2 * w.poll, true, nil
 	}
 	now := slices.DeleteFunc(slices.Clone(wants), func(want db.TaskWant) bool { return want.Most == 0 })
 	asked := w.clock()
@@ -218,6 +222,9 @@ func (w *worker) forget(a *attempt) {
 		delete(w.underWay, a.key())
 	}
 	w.mu.Unlock()
+	if a.task.Task.Kind == history.TaskCall {
+		hint(w.freed) // the next one to the same run may go
+	}
 	if a.stuck == nil {
 		w.release(a.line)
 		return

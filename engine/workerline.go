@@ -24,9 +24,23 @@ func (w *worker) newRound() {
 	}
 }
 
-// wants lists what was not asked for in this round, of lines that have room, and how many of each there is room for now, whose
-// places it takes: leave gives back those that nothing was found for. 0 is for another time in the round: where a line has
-// less room than names, each name has its turn.
+// waitsFor lists what was not asked for in this round, of lines that have room.
+func (w *worker) waitsFor() (wants []db.TaskWant) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.lines {
+		room := l.slots - l.used
+		l.short, l.full = room < len(l.wants), room <= 0
+		for i := l.asked; i < len(l.wants) && !l.full; i++ {
+			wants = append(wants, l.wants[(l.turn+i)%len(l.wants)])
+		}
+	}
+	return wants
+}
+
+// wants lists what was not asked for in this round, of lines that have room, and how many of each are to be begun now, whose
+// places it takes: leave gives back those that nothing was found for. Half of the room is left to tasks that are begun by the
+// commits which make them. 0 is for another time in the round: where a line has less room than names, each name has its turn.
 func (w *worker) wants() ([]db.TaskWant, map[db.TaskWant]*line) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -35,10 +49,8 @@ func (w *worker) wants() ([]db.TaskWant, map[db.TaskWant]*line) {
 	for _, l := range w.lines {
 		room := l.slots - l.used
 		l.short, l.full = room < len(l.wants), room <= 0
-		if room <= 0 {
-			continue
-		}
-		for i := l.asked; i < len(l.wants); i++ {
+		room = (room + 1) / 2
+		for i := l.asked; i < len(l.wants) && !l.full; i++ {
 			want := l.wants[(l.turn+i)%len(l.wants)]
 			lines[want] = l
 			if room > 0 {
