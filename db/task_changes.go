@@ -11,7 +11,7 @@ func taskRecord(row sqlc.Task) history.Task {
 	return history.Task{
 		TaskKey: history.TaskKey{Generation: int(row.Generation), Kind: history.TaskKind(row.Kind), ID: row.TaskID},
 		Name:    row.Name, Seq: row.Seq, Target: spec.RunID(row.Target), Policy: history.OnParentEnd(row.Policy),
-		CloseAt: utc(row.CloseAt), Attempt: int(row.Attempt), Held: row.Held,
+		CloseAt: utc(row.CloseAt), Attempt: int(row.Attempt), Begun: row.Worker != nil, Held: row.Held,
 	}
 }
 

@@ -86,12 +86,12 @@ func deliverPause(before int) time.Duration {
 	return min(firstDeliverPause<<min(before, 10), lastDeliverPause)
 }
 
-// patient says that a target which is not there may still come: it was tried for less than the grace. What a crash or an
-// outage took is no try.
-func (a *attempt) patient() bool {
+// patient says that a target which is not there may still come: it was tried for less than a time. What a crash or an outage
+// took is no try.
+func (a *attempt) patient(grace time.Duration) bool {
 	var tried time.Duration
 	for n := range a.refusals() {
-		if tried += deliverPause(n); tried >= a.w.engine.cfg.TargetGrace {
+		if tried += deliverPause(n); tried >= grace {
 			return false
 		}
 	}
@@ -117,7 +117,7 @@ func (a *attempt) sendCall(ctx context.Context) (*history.Failure, error) {
 	switch {
 	case err == nil:
 		return nil, nil
-	case reason == FailedTargetUnknown && a.patient():
+	case reason == FailedTargetUnknown && a.patient(a.w.engine.cfg.TargetGrace):
 		return nil, errNotYet
 	case reason != "":
 		return &history.Failure{Reason: reason}, nil
@@ -172,20 +172,26 @@ func (a *attempt) startChild(ctx context.Context) {
 	case err != nil:
 		a.deliverLater(err)
 	case !a.give(db.Attempt{Parked: true}) && asked.OnParentEnd != Abandon:
-		a.stopOrphan(ctx, key, parent, asked.OnParentEnd)
+		a.stopOrphan(key, parent, asked.OnParentEnd)
 	}
 }
 
 // stopOrphan ends a child whose task has gone while it was being started: its parent has ended, and told nobody of it, or
 // it has ended itself, and nothing is left to stop.
-func (a *attempt) stopOrphan(ctx context.Context, child history.RunKey, parent *history.Parent, policy OnParentEnd) {
-	view, err := a.w.store.ReadRun(ctx, a.task.Run)
-	if err != nil || !view.Status.Ended() {
-		return // another attempt sees to it
-	}
-	_, _ = a.w.engine.accept(ctx, &history.CancelRun{
-		Run: child, Terminate: policy == Terminate, Reason: parentEnded, ChildOf: parent,
+func (a *attempt) stopOrphan(child history.RunKey, parent *history.Parent, policy OnParentEnd) {
+	err := a.persist(func(ctx context.Context) error {
+		view, err := a.w.store.ReadRun(ctx, a.task.Run)
+		if err != nil || !view.Status.Ended() {
+			return err // else another attempt sees to it
+		}
+		_, err = a.w.engine.accept(ctx, &history.CancelRun{
+			Run: child, Terminate: policy == Terminate, Reason: parentEnded, ChildOf: parent,
+		})
+		return err
 	})
+	if err != nil && !errors.Is(err, ErrRunEnded) {
+		a.w.log.Error().Err(err).Str("run", string(child.RunID)).Msg("a child whose parent has ended cannot be told so")
+	}
 }
 
 // startChild is Start with a parent. Known identity comes first, as for any start.
@@ -264,7 +270,7 @@ func (a *attempt) stop(ctx context.Context) error {
 	switch {
 	case errors.Is(err, ErrRunEnded):
 		return nil
-	case errors.Is(err, ErrRunNotFound) && a.patient(): // it may be being started
+	case errors.Is(err, ErrRunNotFound) && a.patient(max(a.w.engine.cfg.TargetGrace, a.w.lease+deliverTime)): // it may be being started
 		return errNotYet
 	case errors.Is(err, ErrRunNotFound):
 		return nil

@@ -139,10 +139,10 @@ func (r *Records) holdTask(m *HoldTask, now time.Time) (Receipt, error) {
 	switch {
 	case !open || t.CloseAt != nil && !now.Before(*t.CloseAt):
 		return Receipt{}, ErrTaskClosed
-	case t.Attempt != m.Attempt || t.Held:
+	case t.Attempt != m.Attempt || t.Held || !t.Begun: // it was held before, and perhaps replayed since
 		return Receipt{}, ErrStaleAttempt
 	}
-	t.Held = true
+	t.Held, t.Begun = true, false
 	r.changeTask(t)
 	r.Letters = append(r.Letters, t.letter(m.Letter, now))
 	return Receipt{Verdict: Accepted, Run: m.Run, ReceivedAt: now}, nil

@@ -89,6 +89,7 @@ type Task struct {
 	Policy  OnParentEnd // of a child, and of the stop that follows when its parent ends
 	CloseAt *time.Time  // of a step: no outcome is taken from then on
 	Attempt int         // how often it was begun
+	Begun   bool        // somebody is at work on it
 	Held    bool        // its attempts are used up, and it waits for somebody to replay or discard it
 }
 

@@ -110,6 +110,9 @@ func TestTask_held_step(t *testing.T) {
 	if _, err := r.accept(&ReplayTask{Run: testKey, Task: stepS}); err != ErrTaskClosed {
 		t.Errorf("replayed again: %v", err)
 	}
+	if _, err := r.accept(hold); err != ErrStaleAttempt {
+		t.Errorf("held again by who was not told that it is: %v", err)
+	}
 	mustTake(t)(r.done(TaskStep, "s", 1))
 	r.settle()
 	equalStory(t, r, "run.started", "step.scheduled s", "step.completed s", `run.completed "completed"`)

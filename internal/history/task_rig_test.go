@@ -38,6 +38,7 @@ func (r *rig) attempt(key TaskKey) int {
 	}
 	if !t.Held {
 		t.Attempt++
+		t.Begun = true
 		r.tasks[key] = t
 	}
 	return t.Attempt
