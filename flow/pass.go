@@ -28,14 +28,23 @@ func (w *Workflow) await(ready func() bool, claims ...*thing) error {
 		w.refuse(engine.CauseDecision, "nothing may be waited for inside "+w.busy)
 	}
 	for !ready() {
-		for w.place == w.known {
-			w.handIn(claims)
-		}
-		if w.step(claims) && !w.undoing {
-			return ErrCancelled
+		for met := false; !met; met = !w.ownDoing(w.place) {
+			for w.place == w.known {
+				w.handIn(claims)
+			}
+			if w.step(claims) && !w.undoing {
+				return ErrCancelled
+			}
 		}
 	}
 	return nil
+}
+
+// ownDoing says that what settled at a place is what the function withdrew. It has counted with that before, and the
+// history has no decision there: the function must not go on from it.
+func (w *Workflow) ownDoing(place int) bool {
+	t := w.byPlace[place]
+	return t != nil && t.closed && w.byCode(t)
 }
 
 // step shows the next place. It reports true when it is that of the wish to cancel.

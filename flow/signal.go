@@ -68,21 +68,27 @@ func Drain[T any](w *Workflow, id, name string) ([]T, error) {
 const Forever time.Duration = -1
 
 // CollectSignals takes n signals of a name in the order of acceptance. When the time-out passes, counted from the turn that
-// begins to collect, it returns those that were accepted before; with time-out zero, those that are there. Its waits have
-// the IDs engine.ID(name, 0), engine.ID(name, 1) and so on, which a further call for the same name continues; its timers
-// those of "collect-" + name. With the error it returns what it took before. Errors: ErrCancelled.
+// begins to collect, it returns those that were accepted before; with time-out zero, those that are there, as TryReceive
+// takes them. Its waits have the IDs engine.ID(name, 0), engine.ID(name, 1) and so on, which a further call for the same
+// name continues; its timers those of "collect-" + name. With the error it returns what it took before. Errors:
+// ErrCancelled.
 func CollectSignals[T any](w *Workflow, name string, n int, timeout time.Duration) ([]T, error) {
 	if w.enter() {
 		w.inert()
 	}
 	taken := []T{}
 	var limit *Timer
-	if timeout != Forever && n > 0 {
+	var opts []engine.WaitOption
+	switch {
+	case timeout == Forever || n < 1:
+	case timeout == 0:
+		opts = append(opts, engine.Timeout(0)) // a timer would come before what is accepted at the very instant
+	default:
 		limit = StartTimer(w, engine.ID("collect-"+name, w.round("collect-"+name)), timeout)
 		defer limit.Stop()
 	}
 	for len(taken) < n {
-		next := Signal[T](w, engine.ID(name, w.round(name)), name)
+		next := Signal[T](w, engine.ID(name, w.round(name)), name, opts...)
 		late := func() bool { return limit != nil && limit.t.done() }
 		if err := w.await(func() bool { return next.t.done() || late() }, next.t); err != nil {
 			return taken, err
@@ -91,6 +97,9 @@ func CollectSignals[T any](w *Workflow, name string, n int, timeout time.Duratio
 			break
 		}
 		v, err := next.read(w.ctx)
+		if errors.Is(err, ErrTimedOut) {
+			break
+		}
 		if err != nil {
 			return taken, err
 		}

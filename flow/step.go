@@ -110,17 +110,10 @@ func (c *Call) Await() error {
 	return nil
 }
 
-// task declares a step, a child or a call. What it asks for is encoded once.
+// task declares a step, a child or a call.
 func (w *Workflow) task(k kind, id string, open func(*engine.Context) engine.Decision) *thing {
 	w.enter()
-	var asked engine.Decision
-	made := false
-	return w.declare(&thing{kind: k, id: id, standing: true, open: func(ctx *engine.Context) engine.Decision {
-		if !made {
-			asked, made = open(ctx), true
-		}
-		return asked
-	}}, "")
+	return w.declare(&thing{kind: k, id: id, standing: true, open: open}, "")
 }
 
 // outcome passes on what the history says of a task, and blocks the run for an output that does not decode.

@@ -32,7 +32,7 @@ type thing struct {
 	proven   bool // it is in the history
 	disposal bool // the wish to have done with the resource of the ID
 
-	open  func(*engine.Context) engine.Decision
+	open  func(*engine.Context) engine.Decision // once it is declared: what was asked for then
 	again func(*engine.Context) engine.Decision // once it is in the history; nil means as open
 	shown func()                                // called when the function is shown that it settled; may be nil
 }
@@ -75,6 +75,10 @@ func (w *Workflow) declare(t *thing, signal string) *thing {
 	if t.standing && !t.done() {
 		w.standing = append(w.standing, t)
 	}
+	// An input is encoded now, and once: the function may change the value as soon as it has handed it over, while the thing
+	// is named at some await after this, and on a replay at a much later one.
+	asked := t.open(w.ctx)
+	t.open = func(*engine.Context) engine.Decision { return asked }
 	return t
 }
 
