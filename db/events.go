@@ -52,7 +52,18 @@ func (s *Store) known(ctx context.Context, run history.RunKey) error {
 // State folds the current generation of a run from its events, without a lock and without the cache, and returns its
 // record as of the same instant. Errors: history.ErrRunNotFound; *history.DecodeError and *history.FoldError for a damaged
 // history; ErrUnavailable; *DatabaseError.
+//
+// What it costs grows with the generation, and anybody who may read may ask: at most half of the pool's connections do this
+// at a time, so that messages and turns find one. Others wait, as long as for a connection.
 func (s *Store) State(ctx context.Context, run history.RunKey) (*history.State, history.Run, error) {
+	waiting, cancel := context.WithTimeout(ctx, transactionTime)
+	defer cancel()
+	select {
+	case s.folding <- struct{}{}:
+		defer func() { <-s.folding }()
+	case <-waiting.Done():
+		return nil, history.Run{}, unavailable(waiting.Err())
+	}
 	r := &claimedRun{}
 	err := s.transact(ctx, transactionTime, func(ctx context.Context, conn *pgx.Conn) error {
 		p := &pipeline{}

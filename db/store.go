@@ -139,6 +139,7 @@ type Store struct {
 	states  *stateCache
 	floors  *floors
 	newer   *newerRuns
+	folding chan struct{} // one taken by each State under way
 	ended   chan struct{} // closed when Run has ended: nobody takes calls any more
 }
 
@@ -161,6 +162,7 @@ func Open(pool *pgxpool.Pool, cfg Config) *Store {
 		states:  newStateCache(cfg.CacheStates, cfg.CacheBytes),
 		floors:  newFloors(),
 		newer:   newNewerRuns(),
+		folding: make(chan struct{}, max(1, pool.Config().MaxConns/2)),
 		ended:   make(chan struct{}),
 	}
 	s.tokens = &lookups[[]history.TokenDigest, *sqlc.ReadHookRow]{leaders: tokenLeaders, batch: tokenBatch, ask: s.resolveTokens}
