@@ -20,6 +20,15 @@ const (
 var ours = []string{
 	"accept-encoding", "connection", "content-encoding", "content-length", "expect", "host", "http2-settings",
 	"idempotency-key", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "via", "forwarded",
+	"proxy", // a CGI receiver takes it for its own configuration
+	"x-real-ip",
+}
+
+// rewriting are headers by which some receivers, and what stands before them, take a request for one to another path, host
+// or method than was sent: an input must not lead an endpoint of the configuration elsewhere.
+var rewriting = []string{
+	"x-host", "x-http-method", "x-http-method-override", "x-method-override", "x-original-host", "x-original-url",
+	"x-rewrite-url",
 }
 
 // secretWords are parts of the names of headers that carry secrets.
@@ -30,7 +39,7 @@ var secretWords = []string{
 // isOurs reports a header that nobody else sets.
 func isOurs(name string) bool {
 	name = strings.ToLower(name)
-	return slices.Contains(ours, name) || strings.HasPrefix(name, "webhook-") || strings.HasPrefix(name, "proxy-") ||
+	return slices.Contains(ours, name) || slices.Contains(rewriting, name) || strings.HasPrefix(name, "webhook-") || strings.HasPrefix(name, "proxy-") ||
 		strings.HasPrefix(name, "x-forwarded-")
 }
 
@@ -68,7 +77,7 @@ func checkHeaders(headers map[string]string) error {
 		case seen[canonical]:
 			return invalid(field, "must not be there in two spellings")
 		case isOurs(name):
-			return invalid(field, "is set by the step itself")
+			return invalid(field, "is set by the step itself, or would make the request another")
 		case isSecret(name):
 			return invalid(field, "looks like a secret: configure it as a credential and name that under auth")
 		case len(value) > maxHeaderValue || !isHeaderValue(value):
