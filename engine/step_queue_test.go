@@ -138,10 +138,10 @@ func TestFunctionThatIgnoresItsContextKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// A thousand steps of one run, each done once.
-func TestThousandStepsOfOneRun(t *testing.T) {
+// Very many steps of one run, each done once.
+func TestManyStepsOfOneRun(t *testing.T) {
 	t.Parallel()
-	const n = 1000
+	const n = manySteps
 	w := many(n, 1)
 	r := idle(t, testConfig(t, pgtest.New(t)), w)
 	var calls atomic.Int32
@@ -151,7 +151,7 @@ func TestThousandStepsOfOneRun(t *testing.T) {
 	}))
 	r.run()
 	r.start(w, "a", nil)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*patience) // a thousand calls that name a thousand steps
+	ctx, cancel := context.WithTimeout(t.Context(), 5*patience) // each call of the function names all that are left
 	defer cancel()
 	if s, err := r.Wait(ctx, "a"); err != nil || string(s.Output) != fmt.Sprint(n*(n-1)/2) {
 		t.Errorf("%s %s %v", s.Status, s.Output, err)
