@@ -29,6 +29,15 @@ checks() {
 		holds|wait|-DKNOWN -DFAULTS=1
 		holds|hook|-DKNOWN -DLAST=3 -DFAULTS=0
 		holds|locks|
+		holds|step|-DFAULTS=2
+		holds|step|-DFAULTS=2 -DTIMED
+		holds|step|-DFAULTS=1 -DEARLY
+		holds|step|-DFAULTS=1 -DFINE -DSLOTS=2
+		holds|step|-DFAULTS=1 -DHOLD
+		holds|child|-DUNKNOWN
+		holds|child|-DPAUSED -DCRASHES=0
+		holds|child|-DPAUSED -DUNKNOWN -DFENCED
+		holds|call|
 		law1_receipt_after_commit|life|-DBREAK_ANSWER_BEFORE_COMMIT
 		law1_receipt_after_commit|life|-DBREAK_ANSWER_OF_FAILED_ATTEMPT
 		law3_one_effect|life|-DBREAK_IDENTITY_PER_GENERATION
@@ -70,6 +79,36 @@ checks() {
 		law8_one_cause|hook|-DKNOWN -DLAST=3 -DBREAK_KNOWN_HOOK_EXPIRED
 		law8_one_cause|hook|-DKNOWN -DLAST=3 -DBREAK_FORESIGHT_UNCHECKED
 		law8_one_cause|hook|-DKNOWN -DLAST=3 -DBREAK_STORED_TOO_LATE
+		law9_one_outcome|step|-DFAULTS=1 -DFINE -DBREAK_SETTLED_WITHOUT_LOCK
+		law9_one_outcome|step|-DFAULTS=1 -DBREAK_CLOSED_STEP_KEEPS_ITS_ROW
+		law9_newest_attempt|step|-DFAULTS=1 -DBREAK_ATTEMPT_NOT_COMPARED
+		law9_in_time|step|-DFAULTS=1 -DTIMED -DBREAK_OUTCOME_PAST_ITS_TIME
+		law9_never_lost|step|-DFAULTS=1 -DBREAK_LOST_IS_NOT_DUE
+		law9_one_begin|step|-DFAULTS=1 -DBREAK_UNSURE_IS_NOT_ASKED
+		law9_one_begin|step|-DFAULTS=1 -DSLOTS=2 -DBREAK_UNSURE_IS_ANY_BEGIN
+		law9_one_at_a_time|step|-DSLOTS=2 -DBREAK_RETURN_NAMES_NO_ATTEMPT
+		law9_places|step|-DFAULTS=1 -DEARLY -DBREAK_CLAIM_HOLDS_NO_ROOM
+		law9_places|step|-DFAULTS=1 -DBREAK_DROPPED_TURN_KEEPS_ITS_PLACE
+		law9_places|step|-DFAULTS=1 -DBREAK_UNSURE_GIVES_ITS_PLACE_BACK
+		law9_replayed_once|step|-DHOLD -DBREAK_REPLAY_KEEPS_THE_ATTEMPT
+		law10_started_once|child|-DBREAK_STARTED_WITHOUT_IDENTITY
+		law10_told|child|-DSTAYS -DBREAK_REPORT_GOES_FIRST
+		law10_told|child|-DSTAYS -DBREAK_REPORT_NEEDS_A_PARKED_TASK
+		law10_told_once|child|-DBREAK_TOLD_WITHOUT_A_ROW
+		law10_no_orphan|child|-DBREAK_END_TELLS_NOBODY
+		law10_no_orphan|child|-DPAUSED -DCRASHES=0 -DBREAK_ORPHAN_IS_LEFT
+		law10_no_foreign|child|-DBREAK_STOPS_ANY_RUN
+		law10_nothing_left|child|-DBREAK_STOPPED_IS_NOT_DONE
+		law11_in_order|call|-DLIVES -DBREAK_CLAIM_IGNORES_THE_ORDER
+		law11_one_effect|call|-DLIVES -DBREAK_DELIVERED_WITHOUT_IDENTITY
+		law11_one_outcome|call|-DBREAK_SETTLED_WITHOUT_A_ROW
+		law11_tried_before_failed|call|-DBREAK_CRASHES_USE_IT_UP
+		law11_delivered|call|-DBREAK_SETTLED_BEFORE_SENT
+		limit law9_newest_attempt|step|-DFAULTS=1 -DFINE -DLIMIT_BEGUN_WHILE_SETTLED
+		limit law10_no_orphan|child|-DPAUSED
+		limit law10_no_orphan|child|-DPAUSED -DCRASHES=0 -DUNKNOWN
+		limit law11_delivered|call|-DLIMIT_PAUSED_COURIER
+		limit law11_delivered|call|-DLIMIT_CALL_THAT_CANCELS
 		limit law8_one_cause|hook|-DLIMIT_PLAIN_READ
 		limit law8_one_cause|hook|-DCLOCK_STEPS_BACK
 		acceptance cycle|wake|-DBREAK_ACCEPT_DOES_NOT_WAKE
@@ -89,7 +128,7 @@ checks() {
 # unlisted names the variants of the scenarios that no check plants, and the laws that no variant breaks.
 unlisted() {
 	local name
-	grep -ohE '(BREAK|LIMIT)_[A-Z_]+|\b(law[0-9]_[a-z_]+|ended_stays_ended|skipped_is_not_unknown) =' ./*.pml | sed 's/ =//' |
+	grep -ohE '(BREAK|LIMIT)_[A-Z_]+|\b(law[0-9]+_[a-z_]+|ended_stays_ended|skipped_is_not_unknown) =' ./*.pml | sed 's/ =//' |
 		sort -u | while read -r name; do
 		checks | grep -qE "(-D|^(limit )?)$name( |\\||\$)" || echo "no check for $name"
 	done

@@ -7,6 +7,8 @@
  * touches it, so one is enough, and it is all zeros while nobody holds the lock.
  */
 
+#include "laws.pml"
+
 #define NEVER 255 /* a time that does not come; NULL in a column */
 #define NWAIT 2
 
@@ -74,16 +76,11 @@ Call call[NCALL];
 byte told;              /* what callers know became of the hook */
 bit acked[NSIG];        /* somebody was answered ACCEPTED */
 
-/* Each law is a name, so that a failed check says which. */
 hidden byte law1_receipt_after_commit = true, law3_one_effect = true, law3_first_receipt = true,
 	law3_conflict_never_success = true, law4_known_before_ended = true, law5_one_order = true, law6_ends_once = true,
 	law6_late_never_consumes = true, law6_in_time_is_taken = true, law7_nothing_lost = true, law7_unread_counted = true,
 	law7_wake_up = true, law7_due_is_wake = true, law8_one_cause = true, law8_decided_on_committed = true, ended_stays_ended = true,
 	skipped_is_not_unknown = true, model_author_waits = true;
-#define CHECK(law, holds) law = (holds); assert(law)
-
-#define SAY(a...) printf(a) /* for the story of a trail */
-
 /* Scratch of d_steps: no part of the state. */
 hidden byte i, id, head, w, due, dueat, dueseq, fact, factat, factseq, t_calls;
 hidden byte t_call, t_cut, t_ended, t_go, t_taken, t_shown, t_more;
