@@ -1,7 +1,7 @@
 /*
- * One step from the turn that asks for it to its outcome: db/task_begin.go, tasks.go, engine/worker*.go, attempt.go, lease.go,
- * outcome.go; settleTask, holdTask and replayTask of internal/history. Two processes take turns and do steps, and one of
- * them may die for good; code may withdraw the step, its time may be over, and commits, answers and leases are lost.
+ * One step from the turn that asks for it to its outcome: db/task_begin.go here, the worker in attempt.pml. Two processes
+ * take turns and do steps, and one of them may die for good; code may withdraw the step, its time may be over, and commits,
+ * answers and leases are lost.
  *
  * A lease has no length: it ends when nobody renews it, and, as a fault, at any moment.
  */
@@ -36,10 +36,11 @@ bit withdraws;       /* code withdraws the step, or the run ends, at some moment
 byte faults = FAULTS;
 bit dead[3];
 byte used[3];        /* places: line.used */
+byte under_way[3];   /* attempts that it has */
 byte marks = 1;      /* that of the next begin by a commit: no two of which nobody knows have one */
 byte given[NUMBERS]; /* whose attempt of a number a commit made; 0 none */
 bit began[NUMBERS];  /* the function was called in it */
-bit calling[NUMBERS];
+bit ended[NUMBERS];  /* it is over, or its lease has ended, or nobody knows of it */
 byte doing[NUMBERS]; /* attempts of a number that processes which live renew */
 bit holds[NUMBERS];  /* it has held the step */
 #ifdef HOLD
@@ -71,7 +72,7 @@ inline free_place(p) { CHECK(law9_places, used[p] > 0); used[p]-- }
 
 inline start(p, n, tried, mark, unsure) /* worker.start */
 {
-	doing[n]++;
+	doing[n]++; under_way[p]++;
 	run Attempt(p, n, tried, mark, unsure)
 }
 
@@ -155,196 +156,7 @@ end_idle:
 	od
 }
 
-/* --- the worker --------------------------------------------------------------------------------------------------- */
-
-inline claim(p) /* ClaimTasks */
-{
-	CHECK(law9_one_at_a_time, row.worker != 0 || row.attempt == 0 || !calling[row.attempt]);
-	row.failures = row.failures + (row.worker != 0);
-	row.attempt++; row.worker = p; row.mark = 0; row.leased = 1;
-	given[row.attempt] = p;
-	SAY("    process %d claims attempt %d\n", p, row.attempt)
-}
-
-#ifdef BREAK_CLAIM_HOLDS_NO_ROOM
-#define ROOM(p)
-#define NO_ROOM(p)
-#define BEGIN(p) take_place(p)
-#else
-#define ROOM(p)    take_place(p)
-#define NO_ROOM(p) free_place(p)
-#define BEGIN(p)
-#endif
-
-proctype Claimer(byte p)
-{
-#ifdef EARLY
-	bit early = 1; /* it asks before there is anything, too */
-#else
-	bit early;
-#endif
-end_idle:
-	do
-	:: atomic { UP(p) && used[p] < SLOTS && (DUE || early) -> early = (DUE -> early : 0); ROOM(p) };
-		if
-		:: atomic { UP(p) && DUE -> claim(p); BEGIN(p); start(p, row.attempt, row.failures, 0, 0) }
-		:: atomic { faults && DUE -> faults--; claim(p); SAY("    and does not hear of it\n"); NO_ROOM(p) }
-		:: atomic { UP(p) && !DUE -> NO_ROOM(p) }
-		:: dead[p] -> break
-		fi
-	od
-}
-
-/* A lease that nobody renews ends. One that is renewed ends, too, when the database cannot be told in time. */
-proctype Leases()
-{
-end_idle:
-	do
-	:: atomic { row.leased && (!doing[row.attempt] || dead[row.worker]) -> row.leased = 0 }
-	:: atomic { row.leased && faults -> faults--; row.leased = 0; SAY("    the lease of attempt %d ends\n", row.attempt) }
-	od
-}
-
-inline return_task(p, n, tried, mark) /* ReturnTask: one statement, which compares */
-{
-	if
-#ifdef BREAK_RETURN_NAMES_NO_ATTEMPT
-	:: row.there && row.worker == p ->
-#else
-	:: MINE(p, n, mark) ->
-#endif
-		row.worker = 0; row.mark = 0; row.leased = 0; row.failures = tried + 1;
-		SAY("    attempt %d failed, another one is due\n", n)
-	:: else
-	fi
-}
-
-#ifdef BREAK_SETTLED_WITHOUT_LOCK
-#define FREE true
-#define LOCK
-#define UNLOCK
-#else
-#define FREE   (holder == 0)
-#define LOCK   holder = _pid
-#define UNLOCK holder = 0
-#endif
-
-#ifdef BREAK_ATTEMPT_NOT_COMPARED
-#define NEWEST(n) true
-#else
-#define NEWEST(n) (row.attempt == n)
-#endif
-#ifdef BREAK_OUTCOME_PAST_ITS_TIME
-#define IN_TIME true
-#else
-#define IN_TIME (!past)
-#endif
-
-inline judge(n) /* settleTask, holdTask */
-{
-	accepted = (row.there && IN_TIME && NEWEST(n) && !row.held);
-	CHECK(law9_newest_attempt, !accepted || row.attempt == n);
-	CHECK(law9_in_time, !accepted || !past)
-}
-
-inline install(n, how)
-{
-	if
-	:: !accepted
-	:: accepted && how == OPEN -> /* held */
-		CHECK(law9_replayed_once, !holds[n]);
-		holds[n] = 1; row.held = 1; row.worker = 0; row.mark = 0; row.leased = 0;
-		SAY("    attempt %d holds the step\n", n)
-	:: accepted && how != OPEN ->
-		CHECK(law9_one_outcome, step == OPEN);
-#ifdef LIMIT_BEGUN_WHILE_SETTLED
-		CHECK(law9_newest_attempt, row.attempt == n);
-#endif
-		step = how; clear_row();
-		SAY("    the outcome of attempt %d is stored: %d\n", n, how)
-	fi;
-	accepted = 0
-}
-
-inline lane(n, how, heard) /* a message of the accept lane */
-{
-	judge(n);
-	install(n, how);
-	if
-	:: heard -> goto over
-	:: else -> faults--; SAY("    and nobody hears of it\n")
-	fi
-}
-
-proctype Attempt(byte p, n, tried, mark; bit unsure)
-{
-	bit accepted;
-	byte how; /* OPEN: held; NONE: to be tried again */
-
-	if
-#ifndef BREAK_UNSURE_IS_NOT_ASKED
-	:: unsure -> /* confirm, by RenewTasks */
-end_asks:	if
-		:: atomic { UP(p) && MINE(p, n, mark) -> row.leased = 1 }
-		:: atomic { UP(p) && !MINE(p, n, mark) -> goto over }
-		:: atomic { UP(p) && faults -> faults--; goto over }
-		fi
-#endif
-	:: else
-	fi;
-end_begins:
-	if
-	:: atomic { UP(p) && tried >= TRIES -> how = FINAL } /* its workers were lost: used up */
-	:: atomic { UP(p) && tried < TRIES ->
-			CHECK(law9_one_begin, given[n] == p && !began[n]);
-			began[n] = 1; calling[n] = 1; SAY("    attempt %d runs in process %d\n", n, p)
-		};
-end_calls:	if
-		:: atomic { UP(p) -> calling[n] = 0; how = COMPLETED }
-		:: atomic { UP(p) -> calling[n] = 0; how = (tried + 1 < TRIES -> NONE : FINAL) }
-		fi
-	fi;
-end_concludes:
-	do
-	:: atomic { UP(p) && !MINE(p, n, mark) -> goto over } /* told by a renewal, or by the commit that closed the step */
-	:: atomic { UP(p) && how == NONE -> return_task(p, n, tried, mark); goto over }
-	:: atomic { UP(p) && how == NONE && faults -> faults--; return_task(p, n, tried, mark) } /* done, and not heard */
-#ifdef FINE
-	:: atomic { UP(p) && how != NONE && FREE -> LOCK; judge(n) };
-		if
-		:: atomic { UP(p) -> install(n, how); UNLOCK; goto over }
-		:: atomic { faults -> faults--; install(n, how); UNLOCK; SAY("    and nobody hears of it\n") }
-		:: atomic { faults -> faults--; accepted = 0; UNLOCK }
-		:: atomic { dead[p] -> accepted = 0; UNLOCK; goto end_concludes }
-		fi
-#else
-	:: atomic { UP(p) && how != NONE && FREE -> lane(n, how, 1) }
-	:: atomic { UP(p) && how != NONE && FREE && faults -> lane(n, how, 0) }
-#endif
-#ifdef HOLD
-	:: atomic { UP(p) && how == OPEN && holds[n] && FREE -> lane(n, how, 1) } /* said again, late */
-#endif
-	od;
-over:
-	atomic { free_place(p); doing[n]--; calling[n] = 0 }
-}
-
-#ifdef HOLD
-/* Somebody replays a step that is held. */
-proctype Operator()
-{
-end_idle:
-	do
-	:: atomic { holder == 0 && row.held && replays && !past ->
-			replays--; row.held = 0; row.failures = 0;
-#ifndef BREAK_REPLAY_KEEPS_THE_ATTEMPT
-			row.attempt++; /* whoever held it has no say any more */
-#endif
-			SAY("    the step is replayed\n")
-		}
-	od
-}
-#endif
+#include "attempt.pml"
 
 proctype Fate() /* dies for good; the other one lives */
 {
