@@ -126,7 +126,7 @@ func taskRowsAreTheOpenTasks(t *rapid.T, r *rig, s *State) {
 	}
 	for _, want := range s.TaskRecords() {
 		row, ok := rows[want.TaskKey]
-		want.Attempt, want.Held = row.Attempt, row.Held
+		want.Attempt, want.Held, want.Begun = row.Attempt, row.Held, row.Begun
 		if diff := gocmp.Diff(want, row); !ok || diff != "" {
 			t.Fatalf("row of %v, which is open (-fold +row):\n%s", want.TaskKey, diff)
 		}
