@@ -103,6 +103,8 @@ func (c *call) size() int {
 		return row + len(m.Payload.Bytes())
 	case *history.SettleTask:
 		return row + len(m.Output.Bytes())
+	case *history.StartWith:
+		return 2*row + len(m.Start.Input.Bytes()) + len(m.Send.Payload.Bytes())
 	}
 	return row
 }

@@ -28,10 +28,17 @@ type inquiry struct {
 	hooks   sqlc.KnownHooksParams
 	tasks   sqlc.KnownTasksParams
 	cancels []history.RunKey
+	barring map[*history.StartWith]barring
 }
 
-func inquire(messages []history.Message) inquiry {
-	var q inquiry
+// barring says whether a message starts a run where there is none, judged by the spec that the run would have.
+type barring struct {
+	auth history.Authority
+	err  error // why it does not; nil where it does
+}
+
+func (s *Store) inquire(messages []history.Message) inquiry {
+	q := inquiry{barring: map[*history.StartWith]barring{}}
 	keys := map[history.RunKey]bool{}
 	starts := map[history.RunKey]bool{}
 	cancels := map[history.RunKey]bool{}
@@ -44,6 +51,11 @@ func inquire(messages []history.Message) inquiry {
 		case *history.StartRun:
 			if once(starts, key) {
 				q.starts = append(q.starts, m)
+			}
+		case *history.StartWith:
+			q.askSignal(key, m.Send.ID)
+			if q.barring[m] = s.bars(m); q.barring[m].err == nil && once(starts, key) {
+				q.starts = append(q.starts, m.Start)
 			}
 		case *history.SendSignal:
 			q.askSignal(key, m.ID)
@@ -63,6 +75,17 @@ func inquire(messages []history.Message) inquiry {
 	slices.SortFunc(q.keys, history.RunKey.Compare)
 	slices.SortFunc(q.starts, func(a, b *history.StartRun) int { return a.Run.Compare(b.Run) })
 	return q
+}
+
+func (s *Store) bars(m *history.StartWith) barring {
+	if m.Barred != nil {
+		return barring{err: m.Barred}
+	}
+	auth, ok := s.cfg.Authority(m.Start.SpecDigest)
+	if !ok {
+		return barring{err: &AuthorityMissingError{Digest: m.Start.SpecDigest}}
+	}
+	return barring{auth: auth, err: m.Refusal(auth)}
 }
 
 func once[K comparable](seen map[K]bool, key K) bool {

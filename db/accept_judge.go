@@ -35,7 +35,7 @@ type ruling struct {
 // judge sends p with the reads behind it and decides the messages in memory, in order of arrival, each seeing the effects
 // of those before it.
 func (s *Store) judge(ctx context.Context, on connection, p *pipeline, messages []history.Message, mode lockMode) (*ruling, error) {
-	q := inquire(messages)
+	q := s.inquire(messages)
 	read, err := q.queue(p, mode)
 	if err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *Store) judge(ctx context.Context, on connection, p *pipeline, messages 
 	}
 	for i, m := range messages {
 		if key := m.Target(); !r.skipped[key] {
-			r.answers[i].Receipt, r.answers[i].Err = s.verdict(records[key], m)
+			r.answers[i].Receipt, r.answers[i].Err = s.verdict(records[key], m, q.barring)
 		}
 	}
 	for _, key := range q.keys {
@@ -88,16 +88,15 @@ func skipped(ctx context.Context, on connection, keys []history.RunKey, records 
 }
 
 // verdict judges one message. rec is nil when the run does not exist.
-func (s *Store) verdict(rec *record, m history.Message) (history.Receipt, error) {
-	switch m.(type) {
+func (s *Store) verdict(rec *record, m history.Message, bars map[*history.StartWith]barring) (history.Receipt, error) {
+	switch m := m.(type) {
+	case *history.StartWith:
+		return s.startWith(rec, m, bars[m])
 	case *history.StartRun:
 		if rec == nil {
 			return history.Receipt{}, unavailable(errStartMissed)
 		}
-		if rec.Fresh { // the row has its time already
-			return rec.Accept(m, nil, s.cfg.Limits, rec.Run.StartedAt)
-		}
-		return rec.Accept(m, nil, s.cfg.Limits, rec.now)
+		return rec.Accept(m, nil, s.cfg.Limits, rec.at())
 	case *history.RetryRun, *history.SettleTask, *history.HoldTask, *history.ReplayTask, *history.DiscardTask: // no spec judges them
 		if rec != nil && !rec.Fresh {
 			return rec.Accept(m, nil, s.cfg.Limits, rec.now)
@@ -106,11 +105,37 @@ func (s *Store) verdict(rec *record, m history.Message) (history.Receipt, error)
 	if rec == nil || rec.Fresh { // it came before the message that starts the run
 		return history.Receipt{}, history.ErrRunNotFound
 	}
+	return s.byItsSpec(rec, m)
+}
+
+// startWith judges a message that starts the run it is for. The row of a run that is fresh to it was inserted for it,
+// unless it is barred: then that was for a message behind it.
+func (s *Store) startWith(rec *record, m *history.StartWith, bar barring) (history.Receipt, error) {
+	switch {
+	case rec != nil && !rec.Fresh:
+		return s.byItsSpec(rec, m)
+	case bar.err != nil:
+		return history.Receipt{}, bar.err
+	case rec == nil:
+		return history.Receipt{}, unavailable(errStartMissed)
+	}
+	return rec.Accept(m, bar.auth, s.cfg.Limits, rec.at())
+}
+
+func (s *Store) byItsSpec(rec *record, m history.Message) (history.Receipt, error) {
 	auth, ok := s.cfg.Authority(rec.Run.SpecDigest)
 	if !ok {
 		return history.Receipt{}, &AuthorityMissingError{Digest: rec.Run.SpecDigest}
 	}
 	return rec.Accept(m, auth, s.cfg.Limits, rec.now)
+}
+
+// at is the acceptance time of a start: a row that was just inserted has it already.
+func (rec *record) at() time.Time {
+	if rec.Fresh {
+		return rec.Run.StartedAt
+	}
+	return rec.now
 }
 
 // records puts the rows together, by run.

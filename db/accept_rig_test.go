@@ -247,6 +247,10 @@ func (r *acceptRig) signal(run, id, text string) *history.SendSignal {
 	}
 }
 
+func (r *acceptRig) signalAndStart(run, id, text string) *history.StartWith {
+	return &history.StartWith{Start: r.startOf(run), Send: r.signal(run, id, text)}
+}
+
 func (r *acceptRig) resume(run, id, text string) *history.ResumeHook {
 	return &history.ResumeHook{Run: keyOf(run), HookID: spec.HookID(id), Payload: payload(r.t, text), Actor: "ada"}
 }

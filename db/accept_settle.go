@@ -170,7 +170,8 @@ func (s *Store) handsOver(rec *record, code Code) bool {
 func (s *Store) divertStarts(calls []*call) (others []*call) {
 	started := map[history.RunKey]bool{}
 	for _, c := range calls {
-		if _, ok := c.message.(*history.StartRun); ok {
+		switch c.message.(type) {
+		case *history.StartRun, *history.StartWith:
 			started[c.run] = true
 		}
 	}

@@ -80,6 +80,15 @@ func faultMessages() []message {
 			of: func(f *faultRig, run string) history.Message { return f.startOf(run) },
 		},
 		{
+			name: "signal with start", atLeast: 8, finally: "run.started signal.received wait.opened wait.completed run.completed",
+			of: func(f *faultRig, run string) history.Message { return f.signalAndStart(run, "s", `{"n":1}`) },
+		},
+		{
+			name: "signal with a start of what is there", before: started, atLeast: 9,
+			finally: "run.started wait.opened signal.received wait.completed run.completed",
+			of:      func(f *faultRig, run string) history.Message { return f.signalAndStart(run, "s", `{"n":1}`) },
+		},
+		{
 			name: "signal", before: started, atLeast: 9,
 			finally: "run.started wait.opened signal.received wait.completed run.completed",
 			of:      func(f *faultRig, run string) history.Message { return f.signal(run, "s", `{"n":1}`) },

@@ -213,6 +213,8 @@ func (c *chronicle) holds(a acknowledged) string {
 		if is {
 			digest = d.Digest
 		}
+	case *history.StartWith:
+		return c.holds(acknowledged{message: m.Send, receipt: a.receipt})
 	case *history.ResumeHook:
 		d, is := c.events[a.receipt.Sequence].Data.(*history.HookResumed)
 		ok, want = is && d.HookID == m.HookID, m.Payload.Digest()

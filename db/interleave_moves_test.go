@@ -36,6 +36,10 @@ func named(name, id, text string) wording {
 	}
 }
 
+func signalsAndStarts(id, text string) wording {
+	return func(r *ring, run string) history.Message { return r.signalAndStart(run, id, text) }
+}
+
 func starts(input string) wording {
 	return func(r *ring, run string) history.Message {
 		m := r.startOf(run)

@@ -46,6 +46,27 @@ var startDuels = []*duel{
 		ends:  []string{"accepted | turned | run.started wait.opened"},
 	},
 	{
+		name: "one signal with a start twice", prepare: notYet, code: approval, grid: true,
+		moves: []func(*contestant) string{to(signalsAndStarts("s", "1")), to(signalsAndStarts("s", "1.0"))},
+		ends: []string{
+			"accepted | duplicate | " + openedLate,
+			"duplicate | accepted | " + openedLate,
+		},
+	},
+	{
+		name: "a start and a signal with a start", prepare: notYet, code: approval, grid: true,
+		moves: []func(*contestant) string{to(starts(`{"n":2}`)), to(signalsAndStarts("s", "1"))},
+		ends: []string{
+			"accepted | accepted | " + openedLate,
+			"conflict | accepted | " + openedLate,
+		},
+	},
+	{
+		name: "a start and a signal with a start that is refused", prepare: notYet, code: approval,
+		moves: []func(*contestant) string{to(starts(`{"n":1}`)), to(signalsAndStarts("s", "false"))},
+		ends:  []string{"accepted | " + errShape.Error() + " | run.started wait.opened"},
+	},
+	{
 		name: "the same starts in two batches", prepare: notYet, code: approval,
 		moves: []func(*contestant) string{
 			settles(addressed{"a", starts("1")}, addressed{"b", starts("1")}, addressed{"c", starts("1")}),

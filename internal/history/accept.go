@@ -61,6 +61,8 @@ func (r *Records) Accept(m Message, auth Authority, lim Limits, now time.Time) (
 		return r.replayTask(m, now)
 	case *DiscardTask:
 		return r.discardTask(m, now)
+	case *StartWith:
+		return r.startWith(m, auth, lim, now)
 	}
 	panic("history: unknown message type")
 }
@@ -111,6 +113,11 @@ func (r *Records) signal(m *SendSignal, auth Authority, lim Limits, now time.Tim
 	if r.Run.Backlog >= lim.Backlog || r.Run.HistoryLength() >= lim.MaxEvents {
 		return Receipt{}, ErrBacklogFull
 	}
+	return r.takeSignal(m, lim, now), nil
+}
+
+// takeSignal accepts a signal that was judged.
+func (r *Records) takeSignal(m *SendSignal, lim Limits, now time.Time) Receipt {
 	seq := r.append(now, &SignalReceived{
 		SignalID: m.ID, Name: m.Name, Source: m.Source, Actor: m.Actor, Digest: m.Payload.Digest(), Payload: m.Payload,
 	})
@@ -122,7 +129,7 @@ func (r *Records) signal(m *SendSignal, auth Authority, lim Limits, now time.Tim
 	r.wakeUnlessBlocked(now)
 	return Receipt{
 		Verdict: Accepted, Run: m.Run, SignalID: m.ID, Sequence: seq, ReceivedAt: now, Backlog: r.Run.nearlyFull(lim),
-	}, nil
+	}
 }
 
 // nearlyFull is the backlog of a run that holds four fifths of what it may, so that the limit does not come unannounced.

@@ -6,7 +6,7 @@ import (
 )
 
 // Message is what a caller asks of a run: one of StartRun, SendSignal, ResumeHook, DisposeHook,
-// CancelRun, RetryRun, and of tasks SettleTask, HoldTask, ReplayTask, DiscardTask.
+// CancelRun, RetryRun, StartWith, and of tasks SettleTask, HoldTask, ReplayTask, DiscardTask.
 type Message interface {
 	Target() RunKey
 }

@@ -123,6 +123,8 @@ type Receipt struct {
 	SignalID   spec.SignalID // of a signal's receipt
 	Sequence   int64         // seq of the event that holds the message
 	ReceivedAt time.Time
+	// StartedFresh says, of a message sent with a start, that it started the run.
+	StartedFresh bool
 	// Backlog warns whoever sends a signal that is accepted: from four fifths of the limit on it says how full the run is.
 	Backlog *Backlog
 }
