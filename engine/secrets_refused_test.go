@@ -31,6 +31,11 @@ func (p *provocation) startOf(workflow string, run spec.RunID, input []byte) err
 	return refusedBy(p.Start(p.ctx(), engine.StartRequest{Workflow: workflow, RunID: run, Input: input}))
 }
 
+func (p *provocation) signalWithStart(workflow string, run spec.RunID, input, payload []byte) error {
+	return refusedBy(p.SignalWithStart(p.ctx(), engine.StartRequest{Workflow: workflow, RunID: run, Input: input},
+		engine.SignalRequest{SignalID: "s", Name: "note", Payload: payload}))
+}
+
 func (p *provocation) ofRuns() map[string]provoked {
 	bad, good := brokenBy(p.minted), fmt.Appendf(nil, `{"n":%s}`, inNumber)
 	p.mustSend("ended", "e", "end", nil)
@@ -64,6 +69,10 @@ func (p *provocation) ofRuns() map[string]provoked {
 		"history.RunConflictError": {is: kind[*history.RunConflictError], errs: []error{
 			p.startOf("vault", "run", bad),
 			p.startOf("vault", "run", good),
+		}},
+		"engine.StartError": {is: kind[*engine.StartError], keys: true, errs: []error{
+			p.signalWithStart(inText, "w", bad, good), p.signalWithStart("vault", spec.RunID(p.minted), nil, good),
+			p.signalWithStart("vault", "w", bad, good), p.signalWithStart("vault", "w", []byte(inText), good),
 		}},
 		"history.SignalConflictError": {is: kind[*history.SignalConflictError], errs: []error{
 			p.signal("run", "n1", "note", bad),

@@ -18,6 +18,7 @@ type route struct {
 	method  string
 	pattern string
 	needs   scope // of an API caller; empty where a token is the credential
+	also    scope // another one; empty where one is enough
 	keyed   bool  // whether an idempotency key means something
 	serve   handler
 }
@@ -57,6 +58,10 @@ func (g *Gateway) routes() []route {
 
 		{method: "GET", pattern: "/v1/workflows", needs: scopeRunsRead, serve: g.listWorkflows},
 		{method: "GET", pattern: "/v1/workflows/{workflow}/interface", needs: scopeRunsRead, serve: g.showInterface},
+		{
+			method: "POST", pattern: "/v1/workflows/{workflow}/signal-with-start",
+			needs: scopeRunsStart, also: scopeSignalsSend, keyed: true, serve: g.signalWithStart,
+		},
 	}
 }
 
@@ -101,6 +106,9 @@ func (g *Gateway) identify(c *fiber.Ctx, k *call, r route) error {
 		return nil
 	}
 	who, err := g.authenticate(c, r.needs)
+	if err == nil && r.also != "" {
+		who, err = g.authenticate(c, r.also)
+	}
 	if err != nil {
 		return err
 	}

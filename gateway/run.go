@@ -50,6 +50,12 @@ func within(at string, err error) error {
 	if r.problem != malformedPayload && r.problem != payloadSchema {
 		return err
 	}
+	return below(at, err)
+}
+
+// below moves all places that a refusal names.
+func below(at string, err error) error {
+	r := translate(err)
 	for i := range r.violations {
 		r.violations[i].FieldPath = at + r.violations[i].FieldPath
 	}

@@ -40,13 +40,18 @@ func (g *Gateway) sendSignal(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(c, http.StatusAccepted, signalAnswer{
+	return writeJSON(c, http.StatusAccepted, k.signalled(c, r))
+}
+
+// signalled is the body of an accepted signal.
+func (k *call) signalled(c *fiber.Ctx, r engine.Receipt) signalAnswer {
+	return signalAnswer{
 		answer:    k.settle(c, r.Verdict, outcomeAccepted, fullReceipt(r)),
 		OK:        true,
 		Delivered: r.Verdict == engine.VerdictAccepted,
-		SignalID:  id,
+		SignalID:  r.SignalID,
 		Backlog:   (*backlog)(r.Backlog),
-	})
+	}
 }
 
 // showSignal shows the receipt of a signal and what became of it.

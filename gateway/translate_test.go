@@ -50,6 +50,7 @@ var samples = map[string]struct {
 	"RunConflictError":    {&engine.RunConflictError{Differs: []string{"input"}}, 409, "run-conflict"},
 	"SignalConflictError": {&engine.SignalConflictError{Differs: []string{"name"}}, 409, "signal-conflict"},
 	"HookConflictError":   {&engine.HookConflictError{Differs: []string{"payload"}}, 409, "hook-payload-conflict"},
+	"StartError":          {&engine.StartError{Err: engine.ErrWorkflowNotFound}, 404, "not-found"},
 	"HookClosedError":     {&engine.HookClosedError{Cause: "expired"}, 410, "hook-closed"},
 }
 

@@ -1,0 +1,121 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// withStart is what the body of a message with a start says: the run, and the message under a member of its own.
+type withStart struct {
+	start    engine.StartRequest
+	name, id string
+	payload  []byte
+}
+
+// withStartOf reads the body. The idempotency key of the request names the message before the body does; without either an
+// ID is made, and a retry is another message then.
+func (g *Gateway) withStartOf(c *fiber.Ctx, k *call, member string) (withStart, error) {
+	var w withStart
+	fields, err := fieldsOf(c, "run_id", "version", "input", "labels", member)
+	if err != nil {
+		return w, err
+	}
+	id, err := fields.name("run_id")
+	if err != nil {
+		return w, err
+	}
+	if id == "" {
+		return w, &spec.InvalidError{Field: "run_id", Rule: "must be given"}
+	}
+	if w.start, err = k.startOf(fields, id); err != nil {
+		return w, err
+	}
+	message, given := fields[member]
+	if !given {
+		return w, &spec.InvalidError{Field: member, Rule: "must be given"}
+	}
+	if err := w.read(message); err != nil {
+		return w, below("/"+member, err)
+	}
+	if k.key != "" {
+		w.id = k.key
+	}
+	if w.id == "" {
+		w.id = g.engine.NewID()
+	}
+	return w, nil
+}
+
+func (k *call) startOf(fields envelope, run string) (engine.StartRequest, error) {
+	req := engine.StartRequest{Workflow: k.name, RunID: spec.RunID(run), Input: fields["input"], Actor: k.actor}
+	var err error
+	if req.Version, err = fields.name("version"); err != nil {
+		return req, err
+	}
+	req.Labels, err = fields.labels("labels")
+	return req, err
+}
+
+// read reads the message.
+func (w *withStart) read(text []byte) error {
+	fields, err := readEnvelope(text, "name", "id", "payload")
+	if err != nil {
+		return err
+	}
+	if w.name, err = fields.name("name"); err != nil {
+		return err
+	}
+	if w.name == "" {
+		return &spec.InvalidError{Field: "name", Rule: "must be given"}
+	}
+	if w.id, err = fields.name("id"); err != nil {
+		return err
+	}
+	if w.payload = fields["payload"]; w.payload == nil {
+		w.payload = []byte("null")
+	}
+	return nil
+}
+
+// refused moves the places that a refusal names to where the body has them.
+func (w withStart) refused(member string, err error) error {
+	if ofStart, ok := errors.AsType[*engine.StartError](err); ok {
+		return within("/input", ofStart.Err)
+	}
+	return within("/"+member+"/payload", err)
+}
+
+// signalWithStart starts a run, or attaches to it, and sends it a signal, in one transaction.
+func (g *Gateway) signalWithStart(c *fiber.Ctx, k *call) error {
+	const member = "signal"
+	w, err := g.withStartOf(c, k, member)
+	if err != nil {
+		return err
+	}
+	r, err := k.handle.SignalWithStart(c.UserContext(), w.start, engine.SignalRequest{
+		SignalID: spec.SignalID(w.id), Name: w.name, Payload: w.payload, Source: sourceAPI, Actor: k.actor,
+	})
+	if err != nil {
+		return w.refused(member, err)
+	}
+	c.Set(fiber.HeaderLocation, "/v1/runs/"+url.PathEscape(string(r.Run.RunID)))
+	return writeJSON(c, startedStatus(r), struct {
+		RunID        spec.RunID `json:"run_id"`
+		StartedFresh bool       `json:"started_fresh"`
+		signalAnswer
+	}{r.Run.RunID, r.StartedFresh, k.signalled(c, r)})
+}
+
+// startedStatus tells a run that was started from one that was there.
+func startedStatus(r engine.Receipt) int {
+	if r.StartedFresh {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
