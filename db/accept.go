@@ -91,10 +91,12 @@ func (c *call) answer(a Answer) { c.done <- a }
 
 func (c *call) refuse(err error) { c.answer(Answer{Err: err}) }
 
-// size is about what the message adds to a statement.
-func (c *call) size() int {
+func (c *call) size() int { return sizeOf(c.message) }
+
+// sizeOf is about what a message adds to a statement.
+func sizeOf(m history.Message) int {
 	const row = 256
-	switch m := c.message.(type) {
+	switch m := m.(type) {
 	case *history.StartRun:
 		return row + len(m.Input.Bytes())
 	case *history.SendSignal:
@@ -103,8 +105,10 @@ func (c *call) size() int {
 		return row + len(m.Payload.Bytes())
 	case *history.SettleTask:
 		return row + len(m.Output.Bytes())
+	case *history.SendUpdate:
+		return row + len(m.Payload.Bytes())
 	case *history.StartWith:
-		return 2*row + len(m.Start.Input.Bytes()) + len(m.Send.Payload.Bytes())
+		return row + len(m.Start.Input.Bytes()) + sizeOf(m.Send)
 	}
 	return row
 }

@@ -26,6 +26,8 @@ type inquiry struct {
 	starts  []*history.StartRun // the first of each run
 	signals sqlc.KnownSignalsParams
 	hooks   sqlc.KnownHooksParams
+	updates sqlc.KnownUpdatesParams
+	counts  []history.RunKey // runs whose open updates are counted
 	tasks   sqlc.KnownTasksParams
 	cancels []history.RunKey
 	barring map[*history.StartWith]barring
@@ -42,6 +44,7 @@ func (s *Store) inquire(messages []history.Message) inquiry {
 	keys := map[history.RunKey]bool{}
 	starts := map[history.RunKey]bool{}
 	cancels := map[history.RunKey]bool{}
+	counts := map[history.RunKey]bool{}
 	for _, m := range messages {
 		key := m.Target()
 		if once(keys, key) {
@@ -53,12 +56,12 @@ func (s *Store) inquire(messages []history.Message) inquiry {
 				q.starts = append(q.starts, m)
 			}
 		case *history.StartWith:
-			q.askSignal(key, m.Send.ID)
 			if q.barring[m] = s.bars(m); q.barring[m].err == nil && once(starts, key) {
 				q.starts = append(q.starts, m.Start)
 			}
-		case *history.SendSignal:
-			q.askSignal(key, m.ID)
+			q.ask(m.Send, counts)
+		case *history.SendSignal, *history.SendUpdate:
+			q.ask(m, counts)
 		case *history.ResumeHook:
 			q.askHook(key, m.HookID)
 		case *history.DisposeHook:
@@ -96,6 +99,21 @@ func once[K comparable](seen map[K]bool, key K) bool {
 	return true
 }
 
+// ask asks for what is known of a message under its own identity.
+func (q *inquiry) ask(m history.Message, counts map[history.RunKey]bool) {
+	switch m := m.(type) {
+	case *history.SendSignal:
+		q.askSignal(m.Run, m.ID)
+	case *history.SendUpdate:
+		q.updates.Namespaces = append(q.updates.Namespaces, string(m.Run.Namespace))
+		q.updates.RunIds = append(q.updates.RunIds, string(m.Run.RunID))
+		q.updates.UpdateIds = append(q.updates.UpdateIds, string(m.ID))
+		if once(counts, m.Run) {
+			q.counts = append(q.counts, m.Run)
+		}
+	}
+}
+
 // askSignal may ask twice for one signal: the answer is the same.
 func (q *inquiry) askSignal(key history.RunKey, id spec.SignalID) {
 	q.signals.Namespaces = append(q.signals.Namespaces, string(key.Namespace))
@@ -124,14 +142,19 @@ type replies struct {
 	signals       *[]sqlc.Signal
 	hooks, active *[]sqlc.Hook
 	tasks, open   *[]sqlc.Task
-	clock         *[]time.Time
+
+	updates, openUpdates *[]sqlc.Update
+	counts               *[]sqlc.CountOpenUpdatesRow
+
+	clock *[]time.Time
 }
 
 // queue adds the statements: new runs, locks, and only then what the locks protect and the time.
 func (q *inquiry) queue(p *pipeline, mode lockMode) (replies, error) {
 	r := replies{
 		inserted: new([]sqlc.InsertRunsRow), signals: new([]sqlc.Signal), hooks: new([]sqlc.Hook), active: new([]sqlc.Hook),
-		tasks: new([]sqlc.Task), open: new([]sqlc.Task),
+		tasks: new([]sqlc.Task), open: new([]sqlc.Task), updates: new([]sqlc.Update), openUpdates: new([]sqlc.Update),
+		counts: new([]sqlc.CountOpenUpdatesRow),
 	}
 	if len(q.starts) > 0 {
 		rows, err := newRuns(q.starts)
@@ -152,6 +175,7 @@ func (q *inquiry) queue(p *pipeline, mode lockMode) (replies, error) {
 	if len(q.hooks.RunIds) > 0 {
 		r.hooks = queueRows[sqlc.Hook](p, sqlc.KnownHooks, q.hooks)
 	}
+	q.queueUpdates(p, &r)
 	if len(q.cancels) > 0 {
 		namespaces, runs := columns(q.cancels)
 		r.active = queueRows[sqlc.Hook](p, sqlc.ActiveHooks, sqlc.ActiveHooksParams{Namespaces: namespaces, RunIds: runs})
@@ -162,6 +186,19 @@ func (q *inquiry) queue(p *pipeline, mode lockMode) (replies, error) {
 	}
 	r.clock = queueValues[time.Time](p, sqlc.Clock, nil)
 	return r, nil
+}
+
+func (q *inquiry) queueUpdates(p *pipeline, r *replies) {
+	if len(q.counts) > 0 {
+		namespaces, runs := columns(q.counts)
+		r.updates = queueRows[sqlc.Update](p, sqlc.KnownUpdates, q.updates)
+		r.counts = queueRows[sqlc.CountOpenUpdatesRow](p, sqlc.CountOpenUpdates,
+			sqlc.CountOpenUpdatesParams{Namespaces: namespaces, RunIds: runs})
+	}
+	if len(q.cancels) > 0 {
+		namespaces, runs := columns(q.cancels)
+		r.openUpdates = queueRows[sqlc.Update](p, sqlc.OpenUpdates, sqlc.OpenUpdatesParams{Namespaces: namespaces, RunIds: runs})
+	}
 }
 
 func newRuns(starts []*history.StartRun) (p sqlc.InsertRunsParams, err error) {

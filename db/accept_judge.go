@@ -198,6 +198,30 @@ func (r *replies) details(byID map[int64]*record) error {
 			}
 		}
 	}
+	return r.updateDetails(byID)
+}
+
+// updateDetails adds what is known of updates.
+func (r *replies) updateDetails(byID map[int64]*record) error {
+	for _, rows := range [][]sqlc.Update{*r.updates, *r.openUpdates} {
+		for _, row := range rows {
+			if rec := byID[row.Run]; rec != nil {
+				known, err := updateRecord(row)
+				if err != nil {
+					return err
+				}
+				if rec.Updates == nil {
+					rec.Updates = map[spec.UpdateID]history.Update{}
+				}
+				rec.Updates[known.ID] = known
+			}
+		}
+	}
+	for _, row := range *r.counts {
+		if rec := byID[row.Run]; rec != nil {
+			rec.OpenUpdates = int(row.Updates)
+		}
+	}
 	return nil
 }
 

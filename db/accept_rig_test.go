@@ -39,6 +39,14 @@ func (a testAuthority) CheckSignal(name string, p canon.Payload) error {
 	return a.CheckHook(name, p)
 }
 
+// CheckUpdate knows the same names as CheckSignal.
+func (a testAuthority) CheckUpdate(name string, p canon.Payload) error {
+	if name != "approved" {
+		return history.ErrUpdateUndeclared
+	}
+	return a.CheckHook(name, p)
+}
+
 func (testAuthority) CheckHook(_ string, p canon.Payload) error {
 	if bytes.Equal(p.Bytes(), []byte("false")) {
 		return errShape
@@ -247,6 +255,16 @@ func (r *acceptRig) signal(run, id, text string) *history.SendSignal {
 	}
 }
 
+func (r *acceptRig) update(run, id, text string) *history.SendUpdate {
+	return &history.SendUpdate{
+		Run: keyOf(run), ID: spec.UpdateID(id), Name: "approved", Payload: payload(r.t, text), Source: "test", Actor: "ada",
+	}
+}
+
+func (r *acceptRig) updateAndStart(run, id, text string) *history.StartWith {
+	return &history.StartWith{Start: r.startOf(run), Send: r.update(run, id, text)}
+}
+
 func (r *acceptRig) signalAndStart(run, id, text string) *history.StartWith {
 	return &history.StartWith{Start: r.startOf(run), Send: r.signal(run, id, text)}
 }
@@ -269,6 +287,14 @@ func (r *acceptRig) consistent() {
 			and not exists (select from signals s where s.run = e.run and s.seq = e.seq)`,
 		"runs with another backlog than unread signals": `select count(*) from runs r
 			where r.backlog <> (select count(*) from signals s where s.run = r.id and s.consumed_by is null)`,
+		"updates without the event that they say": `select count(*) from updates u where not exists (
+			select from events e where e.run = u.run and e.seq = u.seq and e.type = 'update.received' and e.at = u.received_at)
+			or u.state <> 'open' and not exists (select from events e where e.run = u.run and e.seq = u.resolved_seq
+				and e.type = 'update.' || u.state and e.at = u.resolved_at)`,
+		"events of updates without an update": `select count(*) from events e where e.type like 'update.%'
+			and not exists (select from updates u where u.run = e.run and e.seq in (u.seq, u.resolved_seq))`,
+		"open updates of ended runs": `select count(*) from updates u join runs r on r.id = u.run
+			where u.state = 'open' and r.closed_at is not null`,
 		"events before their predecessor": `select count(*) from events a join events b
 			on b.run = a.run and b.seq = a.seq + 1 where b.at < a.at`,
 		"runs that started at another time than their first event": `select count(*) from runs r join events e

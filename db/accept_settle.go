@@ -113,6 +113,7 @@ func (s *Store) announce(changed []*record) {
 			s.sent.add(run.Key, id)
 		}
 		s.tellDue(run.Key, rec.dueTasks(), rec.ClosedTasks)
+		s.tellUpdates(run.Key, rec.endedUpdates())
 		if run.Status.Ended() && len(rec.Events) > 0 { // else only a task that outlived it is done
 			s.cfg.Ended(run.Key, nil)
 			s.notify.ended()

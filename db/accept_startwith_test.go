@@ -22,7 +22,7 @@ func TestSignalWithStart(t *testing.T) {
 		}
 		return m
 	}
-	undeclared := func(m *history.StartWith) { m.Send.Name = "rejected" }
+	undeclared := func(m *history.StartWith) { m.Send.(*history.SendSignal).Name = "rejected" }
 	elsewhere := func(m *history.StartWith) { m.Start.Workflow = "other" }
 	otherwise := func(m *history.StartWith) {
 		m.Start.Version, m.Start.NamedVersion, m.Start.Input = "9", true, payload(t, "9")

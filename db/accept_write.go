@@ -8,6 +8,7 @@ func (r *ruling) write(p *pipeline) (bool, error) {
 	var signals sqlc.InsertSignalsParams
 	var hooks sqlc.SettleHooksParams
 	var tasks taskChanges
+	var updates updateChanges
 	var runs runChanges
 	for _, rec := range r.changed {
 		if err := addEvents(&events, rec.id, rec.Events); err != nil {
@@ -18,6 +19,7 @@ func (r *ruling) write(p *pipeline) (bool, error) {
 			addSettled(&hooks, rec.id, rec.Hooks[id])
 		}
 		tasks.accepted(rec)
+		updates.accepted(rec)
 		if !rec.fresh || len(rec.Events) > 1 { // else the row was inserted as it is now
 			runs.add(rec.id, rec.was, rec.Run)
 		}
@@ -32,6 +34,7 @@ func (r *ruling) write(p *pipeline) (bool, error) {
 		p.exec(sqlc.SettleHooks, hooks)
 	}
 	tasks.queue(p)
+	updates.queue(p)
 	runs.queue(p)
 	return len(r.changed) > 0, nil
 }

@@ -171,6 +171,7 @@ func (s *Store) publishTurn(r *claimedRun) {
 	run := r.outcome.Run
 	s.records.put(storedRun{ID: r.ID, Run: run, bare: r.bare})
 	s.tellTasks(r)
+	s.tellUpdates(run.Key, updateIDs(r.outcome.EndedUpdates))
 	if r.outcome.Ended {
 		s.cfg.Ended(run.Key, r.ending())
 		s.notify.ended()

@@ -137,7 +137,7 @@ func (r *claimedRun) inStep() bool {
 	return r.state.Generation() == r.Run.Generation && r.state.NextSeq() == r.Run.NextSeq
 }
 
-// carried reads the unread signals of earlier generations that fresh folds begin with, if there are any.
+// carried reads the unread signals and the open updates of earlier generations that fresh folds begin with, if there are any.
 func (c *claim) carried(ctx context.Context, runs []*claimedRun, news eventGroups) (eventGroups, error) {
 	var between sqlc.EventsBetweenParams
 	want := map[int64]int{}
@@ -145,7 +145,7 @@ func (c *claim) carried(ctx context.Context, runs []*claimedRun, news eventGroup
 		if r.dropped || r.state != nil {
 			continue
 		}
-		for _, span := range unreadSpans(news.of(r.ID)) {
+		for _, span := range carriedSpans(news.of(r.ID)) {
 			between.Runs = append(between.Runs, r.ID)
 			between.Firsts = append(between.Firsts, span.From)
 			between.Lasts = append(between.Lasts, span.To)
@@ -169,12 +169,12 @@ func (c *claim) carried(ctx context.Context, runs []*claimedRun, news eventGroup
 	return found, nil
 }
 
-func unreadSpans(n *readEvents) []history.SeqRange {
+func carriedSpans(n *readEvents) []history.SeqRange {
 	if len(n.events) == 0 {
 		return nil
 	}
 	if first, ok := n.events[0].Data.(*history.RunContinued); ok {
-		return first.Unread
+		return first.Carried()
 	}
 	return nil
 }

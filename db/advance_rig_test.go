@@ -31,9 +31,24 @@ func wait(id string) history.Command {
 // approval waits for one signal and completes with its payload.
 func approval(s *history.State) history.Decision {
 	if status, answer := s.Wait("w"); status == history.WaitDone {
-		return decide(&history.Complete{Output: answer})
+		return answering(s, &history.Complete{Output: answer})
 	}
-	return decide(wait("w"))
+	return answering(s, wait("w"))
+}
+
+// answering adds to a decision the answers to all updates but those that ask to be left: their own argument, or a refusal.
+func answering(s *history.State, commands ...history.Command) history.Decision {
+	var all []history.Command
+	for _, u := range s.Updates("approved") {
+		switch string(u.Payload.Bytes()) {
+		case `"leave"`:
+		case `"refuse"`:
+			all = append(all, &history.RejectUpdate{ID: u.UpdateID, Message: "not now"})
+		default:
+			all = append(all, &history.CompleteUpdate{ID: u.UpdateID, Output: u.Payload})
+		}
+	}
+	return decide(append(all, commands...)...)
 }
 
 // counting waits for n signals, one wait each, and completes with null.

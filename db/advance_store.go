@@ -33,7 +33,7 @@ func (h *handedTurns) commit(ctx context.Context) error {
 
 // writesOnly says that an outcome has no row to write but that of the run, and those of events, signals and new tasks.
 func writesOnly(o history.Outcome) bool {
-	return len(o.NewHooks)+len(o.ClosedHooks)+len(o.ClosedTasks) == 0
+	return len(o.NewHooks)+len(o.ClosedHooks)+len(o.ClosedTasks)+len(o.EndedUpdates) == 0
 }
 
 // publish follows outcomes that were stored, and lets the calls go that waited for these turns.

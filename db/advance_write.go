@@ -15,6 +15,7 @@ func (c *claim) write(ctx context.Context) error {
 		signals sqlc.ConsumeSignalsParams
 		hooks   sqlc.SettleHooksParams
 		tasks   taskChanges
+		updates updateChanges
 		runs    runChanges
 	)
 	for _, r := range c.runs {
@@ -29,6 +30,7 @@ func (c *claim) write(ctx context.Context) error {
 			addSettled(&hooks, r.ID, h)
 		}
 		tasks.advanced(c.store, r)
+		updates.advanced(r.ID, r.outcome)
 		runs.add(r.ID, scheduleOf(r.Run), r.outcome.Run)
 	}
 	if runs.none() {
@@ -45,6 +47,7 @@ func (c *claim) write(ctx context.Context) error {
 		p.exec(sqlc.SettleHooks, hooks)
 	}
 	tasks.queue(p)
+	updates.queue(p)
 	runs.queue(p)
 	p.commit()
 	return p.send(ctx, c.conn)

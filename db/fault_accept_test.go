@@ -94,6 +94,15 @@ func faultMessages() []message {
 			of:      func(f *faultRig, run string) history.Message { return f.signal(run, "s", `{"n":1}`) },
 		},
 		{
+			name: "update", before: started, atLeast: 9,
+			finally: "run.started wait.opened update.received update.completed",
+			of:      func(f *faultRig, run string) history.Message { return f.update(run, "u", `{"n":1}`) },
+		},
+		{
+			name: "update with start", atLeast: 8, finally: "run.started update.received wait.opened update.completed",
+			of: func(f *faultRig, run string) history.Message { return f.updateAndStart(run, "u", `{"n":1}`) },
+		},
+		{
 			name: "resume", before: started, batched: true,
 			finally: "run.started hook.created hook.resumed run.completed",
 			of:      func(f *faultRig, run string) history.Message { return f.resume(run, "h", `{"n":1}`) },

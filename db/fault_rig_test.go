@@ -102,6 +102,8 @@ func (f *faultRig) runRows(prefix string) map[string]string {
 				order by kind, task_id) from tasks t where t.run = r.id), '')
 			|| coalesce((select string_agg(E'\n\tletter ' || step_id || ' ' || reason || ' ' || state, '' order by d.id)
 				from dead_letters d where d.run = r.id), '')
+			|| coalesce((select string_agg(E'\n\tupdate ' || update_id || ' ' || state || ' ' || coalesce(resolved_seq, 0), ''
+				order by update_id) from updates u where u.run = r.id), '')
 		from runs r where starts_with(r.run_id, $1)
 		union all select 'order', count(*)::text from orders where starts_with(run_id, $1) having count(*) > 0`, prefix+"/")
 	if err != nil {

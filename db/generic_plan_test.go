@@ -29,6 +29,8 @@ var keptPlans = map[string]string{
 	"HoldTasks": sqlc.HoldTasks, "KnownTasks": sqlc.KnownTasks, "OpenTasks": sqlc.OpenTasks, "ClaimTasks": sqlc.ClaimTasks,
 	"RenewTasks": sqlc.RenewTasks, "ReturnTask": sqlc.ReturnTask, "ReturnUntold": sqlc.ReturnUntold, "InsertLetters": sqlc.InsertLetters,
 	"ResolveLetters": sqlc.ResolveLetters, "DiscardLetter": sqlc.DiscardLetter, "ReadLetter": sqlc.ReadLetter,
+	"KnownUpdates": sqlc.KnownUpdates, "OpenUpdates": sqlc.OpenUpdates, "CountOpenUpdates": sqlc.CountOpenUpdates,
+	"InsertUpdates": sqlc.InsertUpdates, "EndUpdates": sqlc.EndUpdates, "ReadUpdate": sqlc.ReadUpdate, "EndedUpdates": sqlc.EndedUpdates,
 }
 
 // A kept plan looks rows up by a condition on a key, and does so also when it was made while the tables were empty, or so

@@ -213,6 +213,12 @@ func (c *chronicle) holds(a acknowledged) string {
 		if is {
 			digest = d.Digest
 		}
+	case *history.SendUpdate:
+		d, is := c.events[a.receipt.Sequence].Data.(*history.UpdateReceived)
+		ok, want = is && d.UpdateID == m.ID && d.Name == m.Name, m.Payload.Digest()
+		if is {
+			digest = d.Digest
+		}
 	case *history.StartWith:
 		return c.holds(acknowledged{message: m.Send, receipt: a.receipt})
 	case *history.ResumeHook:

@@ -36,6 +36,14 @@ func named(name, id, text string) wording {
 	}
 }
 
+func updates(id, text string) wording {
+	return func(r *ring, run string) history.Message { return r.update(run, id, text) }
+}
+
+func updatesAndStarts(id, text string) wording {
+	return func(r *ring, run string) history.Message { return r.updateAndStart(run, id, text) }
+}
+
 func signalsAndStarts(id, text string) wording {
 	return func(r *ring, run string) history.Message { return r.signalAndStart(run, id, text) }
 }

@@ -269,13 +269,14 @@ func (b *bout) story(since map[string]int64) string {
 func verdictOf(receipt history.Receipt, err error) string {
 	var closed *history.HookClosedError
 	var signal *history.SignalConflictError
+	var update *history.UpdateConflictError
 	var hook *history.HookConflictError
 	var run *history.RunConflictError
 	var pg *pgconn.PgError
 	switch {
 	case err == nil:
 		return string(receipt.Verdict)
-	case errors.As(err, &signal), errors.As(err, &hook), errors.As(err, &run):
+	case errors.As(err, &signal), errors.As(err, &update), errors.As(err, &hook), errors.As(err, &run):
 		return "conflict"
 	case errors.As(err, &closed):
 		return "gone: " + string(closed.Cause)

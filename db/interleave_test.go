@@ -16,7 +16,7 @@ func TestInterleavings(t *testing.T) {
 	t.Parallel()
 	for name, duels := range map[string][]*duel{
 		"signals": signalDuels, "hooks": hookDuels, "starts": startDuels, "turns": turnDuels, "tokens": tokenDuels,
-		"crossing": crossingDuels, "tasks": taskDuels,
+		"crossing": crossingDuels, "tasks": taskDuels, "updates": updateDuels,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

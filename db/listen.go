@@ -17,7 +17,7 @@ const (
 // Heed are what is called for the hints of other processes.
 type Heed struct {
 	Ready func() // a run became due
-	Ended func() // a run ended
+	Ended func() // a run, or an update of one, ended
 	Tasks func() // a task is due
 }
 

@@ -23,6 +23,7 @@ func (r *acceptRig) undoDue() {
 // undoTasks brings the schema back to where a program was that knew neither steps nor children.
 func (r *acceptRig) undoTasks() {
 	r.t.Helper()
+	r.sql(`drop table updates`)
 	r.sql(`drop table tasks, dead_letters`)
 	r.sql(`alter table runs drop column parent`)
 	r.sql(`delete from goose_db_version where version_id >= 5`)

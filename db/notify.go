@@ -17,7 +17,7 @@ import (
 // reads the tables, and polls where no hint comes.
 const (
 	readyChannel = "flowgate_ready" // a run became due
-	endedChannel = "flowgate_ended" // a run ended
+	endedChannel = "flowgate_ended" // a run, or an update of one, ended
 	tasksChannel = "flowgate_tasks" // a task is due
 )
 

@@ -12,6 +12,7 @@ import (
 	"github.com/flowgate-go/flowgate/db/internal/sqlc"
 	"github.com/flowgate-go/flowgate/internal/canon"
 	"github.com/flowgate-go/flowgate/internal/history"
+	"github.com/flowgate-go/flowgate/spec"
 )
 
 // Code names what advances a run: a workflow in one version.
@@ -51,6 +52,9 @@ type Config struct {
 	// Ended is called after a commit that ended a run, with the run as ReadRun shows it if that is at hand, else nil. It
 	// must not block.
 	Ended func(history.RunKey, *RunView)
+
+	// Answered is called after a commit with the updates of a run that it ended. It must not block.
+	Answered func(history.RunKey, []spec.UpdateID)
 
 	Batch       int           // messages of one accept transaction, 256
 	Lanes       int           // accept transactions at a time, 1
@@ -94,6 +98,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Ended == nil {
 		c.Ended = func(history.RunKey, *RunView) {}
+	}
+	if c.Answered == nil {
+		c.Answered = func(history.RunKey, []spec.UpdateID) {}
 	}
 	if c.Clock == nil {
 		c.Clock = time.Now

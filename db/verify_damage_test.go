@@ -104,6 +104,29 @@ func signalDamages() []damage {
 	}
 }
 
+// updateOf is an update of the eventful run.
+func updateOf(id string) string {
+	return "update_id = '" + id + "' and run = (select id from runs where run_id = 'eventful')"
+}
+
+func updateDamages() []damage {
+	return []damage{
+		{"updates", "run", updateOf("u2"), ofParked, []string{`"eventful" of "default": update "u2": the row is missing`, `"parked" of "default": update "u2": no event made this row`}},
+		{"updates", "update_id", updateOf("u1"), `'x'`, []string{`update "x": no event made this row`, `update "u1": the row is missing`}},
+		{"updates", "name", updateOf("u1"), `'x'`, []string{`update "u1": name: events say "approved", the row says "x"`}},
+		{"updates", "digest", updateOf("u1"), `sha256('x')`, []string{`update "u1": digest: differs`}},
+		{"updates", "digest", updateOf("u1"), `'x'`, []string{`update "u1": the row cannot be read`}},
+		{"updates", "seq", updateOf("u1"), `seq + 1`, []string{`update "u1": seq: events say "`}},
+		{"updates", "received_at", updateOf("u1"), `received_at + interval '1 microsecond'`, []string{`update "u1": received_at: events say "`}},
+		{"updates", "received_at", updateOf("u1"), `'-infinity'`, []string{`update "u1": the row cannot be read`}},
+		{"updates", "source", updateOf("u1"), `'x'`, []string{`update "u1": source: events say "test", the row says "x"`}},
+		{"updates", "actor", updateOf("u1"), `''`, []string{`update "u1": actor: events say "ada", the row says nothing`}},
+		{"updates", "state", updateOf("u1"), `'rejected'`, []string{`update "u1": state: events say "completed", the row says "rejected"`}},
+		{"updates", "resolved_at", updateOf("u2"), `received_at - interval '1 day'`, []string{`update "u2": resolved_at: events say "`}},
+		{"updates", "resolved_seq", updateOf("u3"), `seq`, []string{`update "u3": resolved_seq: events say "`}},
+	}
+}
+
 func hookDamages() []damage {
 	return []damage{
 		{"hooks", "run", hookOf("minted"), ofParked, []string{`"eventful" of "default": hook "minted": the row is missing`, `"parked" of "default": hook "minted": no event made this row`}},
@@ -182,13 +205,20 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 	t.Parallel()
 	r := everything(t)
 	r.unguard()
-	damages := slices.Concat(runDamages(), signalDamages(), hookDamages(), taskDamages(), eventDamages(), dueDamages())
+	damages := slices.Concat(runDamages(), signalDamages(), hookDamages(), taskDamages(), eventDamages(), dueDamages(), updateDamages())
 	for _, d := range damages {
 		change := fmt.Sprintf("update %s set %s = %s where %s", d.table, d.column, d.to, d.where)
 		r.finds(change, d.want)
 	}
 	for change, want := range map[string][]string{
-		"delete from signals where " + signalOf("s3"):         {`signal "s3": the row is missing`},
+		"delete from signals where " + signalOf("s3"): {`signal "s3": the row is missing`},
+		"delete from updates where " + updateOf("u3"): {`update "u3": the row is missing`},
+		"update updates set run = 4711 where " + updateOf("u3"): {
+			`update "u3": the row is missing`, `run "4711": the row is missing, but rows of it are in updates`,
+		},
+		"update updates set state = 'open', resolved_at = null, resolved_seq = null where " + updateOf("u3"): {
+			`update "u3": state: events say "orphaned", the row says "open"`, `update "u3": resolved_at: `, `update "u3": resolved_seq: `,
+		},
 		"delete from hooks where " + hookOf("late"):           {`hook "late": the row is missing`},
 		"delete from events where run = " + ofParked:          {`"parked" of "default": event 1: is missing: the run has no event`},
 		"delete from events where " + eventOfType("run.none"): nil,
@@ -227,7 +257,7 @@ func TestVerifyFindsEveryDamage(t *testing.T) {
 func (r *acceptRig) unguard() {
 	r.t.Helper()
 	rows, err := r.pool.Query(context.Background(), `select format('alter table %s drop constraint %I', conrelid::regclass, conname)
-		from pg_constraint where conrelid in ('runs'::regclass, 'events'::regclass, 'signals'::regclass, 'hooks'::regclass, 'tasks'::regclass)
+		from pg_constraint where conrelid in ('runs'::regclass, 'events'::regclass, 'signals'::regclass, 'hooks'::regclass, 'tasks'::regclass, 'updates'::regclass)
 		and contype in ('c', 'f', 'u')`)
 	if err != nil {
 		r.t.Fatal(err)
@@ -239,7 +269,7 @@ func (r *acceptRig) unguard() {
 	for _, drop := range append(drops, `drop trigger runs_cancel_seq on runs`) {
 		r.sql(drop)
 	}
-	for _, table := range []string{"runs", "events", "signals", "hooks", "tasks"} {
+	for _, table := range []string{"runs", "events", "signals", "hooks", "tasks", "updates"} {
 		r.sql("create table saved_" + table + " as table " + table)
 	}
 }
@@ -261,7 +291,7 @@ func (r *acceptRig) finds(change string, want []string) {
 		r.t.Errorf("%s\nfound %d in %d runs:\n\t%s\nwant:\n\t%s", change, all.Differences, all.Runs, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 	r.sql("truncate due") // the rows of runs bring it back
-	for _, table := range []string{"runs", "events", "signals", "hooks", "tasks"} {
+	for _, table := range []string{"runs", "events", "signals", "hooks", "tasks", "updates"} {
 		r.sql("truncate " + table)
 		r.sql("insert into " + table + " overriding system value table saved_" + table)
 	}
@@ -271,7 +301,7 @@ func (r *acceptRig) finds(change string, want []string) {
 func (r *acceptRig) coversEveryColumn(damages []damage) {
 	r.t.Helper()
 	rows, err := r.pool.Query(context.Background(), `select table_name || '.' || column_name from information_schema.columns
-		where table_schema = 'public' and table_name in ('runs', 'events', 'signals', 'hooks', 'tasks', 'due')`)
+		where table_schema = 'public' and table_name in ('runs', 'events', 'signals', 'hooks', 'tasks', 'due', 'updates')`)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -65,7 +65,8 @@ func (v *verifiedPage) compare(ctx context.Context, conn *pgx.Conn, runs []*veri
 		stream(p, sqlc.VerifyEvents, sqlc.VerifyEventsParams{Run: r.id}, r.event)
 		stream(p, sqlc.VerifySignals, sqlc.VerifySignalsParams{Run: r.id}, r.signal)
 		stream(p, sqlc.VerifyHooks, sqlc.VerifyHooksParams{Run: r.id}, r.hook)
-		stream(p, sqlc.VerifyTasks, sqlc.VerifyTasksParams{Run: r.id}, r.task).then(func() { v.add(r, now) })
+		stream(p, sqlc.VerifyTasks, sqlc.VerifyTasksParams{Run: r.id}, r.task)
+		stream(p, sqlc.VerifyUpdates, sqlc.VerifyUpdatesParams{Run: r.id}, r.update).then(func() { v.add(r, now) })
 	}
 	p.commit()
 	return p.send(ctx, conn)
@@ -157,6 +158,18 @@ func (v *verification) hook(row sqlc.Hook, err error) {
 		return
 	}
 	v.projection.CompareHook(h)
+}
+
+func (v *verification) update(row sqlc.Update, err error) {
+	var u history.Update
+	if err == nil {
+		u, err = updateRecord(row)
+	}
+	if err != nil {
+		v.projection.Unreadable(history.RowUpdate, row.UpdateID, unreadableRow)
+		return
+	}
+	v.projection.CompareUpdate(u)
 }
 
 func (v *verification) task(row sqlc.Task, err error) {

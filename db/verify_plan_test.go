@@ -59,12 +59,14 @@ func (r *acceptRig) verifyStaysOnKeys(size int) {
 			sqlc.VerifyOwners,
 			sqlc.VerifyOwnersParams{Count: leftOversPage},
 			"Nested Loop .*\nRecursive Union .*\nResult .*\nWorkTable Scan .*\nResult .*\n" + root + "Merge Append .*\n" +
-				hop("events") + hop("signals") + hop("hooks") + hop("tasks") + "CTE Scan .*\n" + root + "Index Only Scan on runs by runs_pkey\n" +
+				hop("events") + hop("signals") + hop("hooks") + hop("tasks") + hop("updates") + "CTE Scan .*\n" + root + "Index Only Scan on runs by runs_pkey\n" +
 				"Index Only Scan on events by events_pkey\nIndex Only Scan on signals by signals_pkey\n" +
-				"Index Only Scan on hooks by hooks_pkey\nIndex Only Scan on tasks by tasks_pkey\n",
+				"Index Only Scan on hooks by hooks_pkey\nIndex Only Scan on tasks by tasks_pkey\n" +
+				"Index Only Scan on updates by updates_pkey\n",
 		},
-		"tasks": {sqlc.VerifyTasks, sqlc.VerifyTasksParams{Run: 3}, "Index Scan on tasks by tasks_pkey\n"},
-		"hooks": {sqlc.VerifyHooks, sqlc.VerifyHooksParams{Run: 3}, "Index Scan on hooks by hooks_pkey\n"},
+		"updates": {sqlc.VerifyUpdates, sqlc.VerifyUpdatesParams{Run: 3}, "Index Scan on updates by updates_pkey\n"},
+		"tasks":   {sqlc.VerifyTasks, sqlc.VerifyTasksParams{Run: 3}, "Index Scan on tasks by tasks_pkey\n"},
+		"hooks":   {sqlc.VerifyHooks, sqlc.VerifyHooksParams{Run: 3}, "Index Scan on hooks by hooks_pkey\n"},
 	} {
 		tx := r.begin()
 		p := &pipeline{}

@@ -39,6 +39,14 @@ func (r *acceptRig) agrees() Verified {
 
 // cast is workflow code that brings each run, by its ID, to another place.
 func cast(s *history.State) history.Decision {
+	d := castDecision(s)
+	if len(d.Commands) == 0 {
+		return d
+	}
+	return answering(s, d.Commands...)
+}
+
+func castDecision(s *history.State) history.Decision {
 	if done, _ := s.Wait("go"); done == history.WaitDone {
 		return castEnding(s)
 	}
@@ -78,13 +86,24 @@ func castEnding(s *history.State) history.Decision {
 // everything is a database in which every kind of row, event and state occurs, and all agree.
 func everything(t *testing.T) *acceptRig {
 	t.Helper()
-	r := everythingButTasks(t)
+	r := everythingAnd(t, func(r *acceptRig) []history.Message {
+		return []history.Message{
+			r.update("eventful", "u1", `"result"`), r.update("eventful", "u2", `"refuse"`), r.update("eventful", "u3", `"leave"`),
+			r.update("cancelled", "u1", `"leave"`),
+		}
+	})
 	r.taskRuns()
 	return r
 }
 
-// everythingButTasks is everything that there was before there were steps, children and calls.
+// everythingButTasks is everything that there was before there were steps, children, calls and updates.
 func everythingButTasks(t *testing.T) *acceptRig {
+	t.Helper()
+	return everythingAnd(t, func(*acceptRig) []history.Message { return nil })
+}
+
+// everythingAnd is what there was then, and what comes of other messages.
+func everythingAnd(t *testing.T, others func(*acceptRig) []history.Message) *acceptRig {
 	t.Helper()
 	r := running(t)
 	for _, id := range []string{"eventful", "cancelled", "failed", "blocked", "asleep", "parked", "pending", "done"} {
@@ -100,6 +119,9 @@ func everythingButTasks(t *testing.T) *acceptRig {
 	disposed := &history.DisposeHook{Run: keyOf("eventful"), HookID: "disposable", Actor: "eve", Source: "test"}
 	r.ok(disposed)
 	r.ok(r.resume("eventful", "minted", `"yes"`))
+	for _, m := range others(r) {
+		r.ok(m)
+	}
 	r.ok(r.signal("eventful", "s1", "1"))
 	r.ok(r.signal("eventful", "s2", "2"))
 	r.ok(r.signal("eventful", "s3", "3"))

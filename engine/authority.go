@@ -94,6 +94,15 @@ func (a *authority) CheckSignal(name string, payload canon.Payload) error {
 	return compiled.Validate(payload.Bytes())
 }
 
+// CheckUpdate implements history.Authority.
+func (a *authority) CheckUpdate(name string, payload canon.Payload) error {
+	declared, ok := a.updates[name]
+	if !ok {
+		return ErrUpdateUndeclared
+	}
+	return declared.args.Validate(payload.Bytes())
+}
+
 // CheckHook implements history.Authority.
 func (a *authority) CheckHook(name string, payload canon.Payload) error {
 	return a.hooks[name].Validate(payload.Bytes())

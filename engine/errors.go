@@ -30,9 +30,12 @@ var (
 	ErrRunEnded = history.ErrRunEnded
 	// ErrSignalUndeclared: the spec the run was started against does not declare the signal name.
 	ErrSignalUndeclared = history.ErrSignalUndeclared
+	// ErrUpdateUndeclared: the spec the run was started against does not declare the update name.
+	ErrUpdateUndeclared = history.ErrUpdateUndeclared
 	// ErrDisposeForbidden: the hook's declaration does not let its token withdraw it.
 	ErrDisposeForbidden = history.ErrDisposeForbidden
-	// ErrBacklogFull: the run holds as many unread signals or events as it may. Retry once it has read some.
+	// ErrBacklogFull: the run holds as many unread signals, open updates or events as it may. Retry once it has dealt with
+	// some.
 	ErrBacklogFull = history.ErrBacklogFull
 	// ErrPayloadTooLarge: the payload has more bytes than Limits.PayloadBytes.
 	ErrPayloadTooLarge = canon.ErrPayloadTooLarge
@@ -70,6 +73,8 @@ type (
 	RunConflictError = history.RunConflictError
 	// SignalConflictError: a signal of this ID was accepted with another name or payload.
 	SignalConflictError = history.SignalConflictError
+	// UpdateConflictError: an update of this ID was accepted with another name or payload.
+	UpdateConflictError = history.UpdateConflictError
 	// HookConflictError: the hook was answered otherwise, or answered where it is to be withdrawn.
 	HookConflictError = history.HookConflictError
 	// HookClosedError: the hook ended without an answer; Cause says how.

@@ -22,6 +22,9 @@ SELECT h.* FROM hooks AS h WHERE h.run = @run::bigint ORDER BY h.hook_id;
 -- name: VerifyTasks :many
 SELECT t.* FROM tasks AS t WHERE t.run = @run::bigint ORDER BY t.generation, t.task_id, t.kind;
 
+-- name: VerifyUpdates :many
+SELECT u.* FROM updates AS u WHERE u.run = @run::bigint ORDER BY u.update_id;
+
 -- name: KeepVerifyOrder :exec
 -- The order comes from the keys: a plan without statistics would rather sort all events of a run, or all runs of a
 -- namespace for the sake of one page.
@@ -58,8 +61,8 @@ LEFT JOIN LATERAL (
 ORDER BY d.workflow, d.version, d.wake_at, d.run;
 
 -- name: VerifyOwners :many
--- The runs that have events, signals, hooks or tasks, behind one of them, by hops from key to key. left_over is what is there of
--- a run that is not.
+-- The runs that have events, signals, hooks, tasks or updates, behind one of them, by hops from key to key. left_over is what is
+-- there of a run that is not.
 WITH RECURSIVE hop AS (
     SELECT 0 AS n, @after::bigint AS run
     UNION ALL
@@ -69,6 +72,7 @@ WITH RECURSIVE hop AS (
             UNION ALL (SELECT s.run FROM signals AS s WHERE s.run > hop.run ORDER BY s.run LIMIT 1)
             UNION ALL (SELECT h.run FROM hooks AS h WHERE h.run > hop.run ORDER BY h.run LIMIT 1)
             UNION ALL (SELECT t.run FROM tasks AS t WHERE t.run > hop.run ORDER BY t.run LIMIT 1)
+            UNION ALL (SELECT u.run FROM updates AS u WHERE u.run > hop.run ORDER BY u.run LIMIT 1)
         ) AS ahead
     )
     FROM hop WHERE hop.run IS NOT NULL AND hop.n < @count::integer
@@ -77,7 +81,8 @@ SELECT hop.run::bigint AS run, CASE WHEN r.id IS NULL THEN concat_ws(', ',
     CASE WHEN EXISTS (SELECT FROM events AS e WHERE e.run = hop.run) THEN 'events' END,
     CASE WHEN EXISTS (SELECT FROM signals AS s WHERE s.run = hop.run) THEN 'signals' END,
     CASE WHEN EXISTS (SELECT FROM hooks AS h WHERE h.run = hop.run) THEN 'hooks' END,
-    CASE WHEN EXISTS (SELECT FROM tasks AS t WHERE t.run = hop.run) THEN 'tasks' END
+    CASE WHEN EXISTS (SELECT FROM tasks AS t WHERE t.run = hop.run) THEN 'tasks' END,
+    CASE WHEN EXISTS (SELECT FROM updates AS u WHERE u.run = hop.run) THEN 'updates' END
 ) ELSE '' END::text AS left_over
 FROM hop
 LEFT JOIN LATERAL (SELECT r1.id FROM runs AS r1 WHERE r1.id = hop.run LIMIT 1) AS r ON true

@@ -22,6 +22,9 @@ type RunID string
 // SignalID is the caller's identity of one message to one run: the same ID is the same message for the life of the run.
 type SignalID string
 
+// UpdateID is the caller's identity of one update of one run: the same ID is the same update for the life of the run.
+type UpdateID string
+
 // HookID names a hook; it is unique for the life of its run.
 type HookID string
 
@@ -48,6 +51,9 @@ func (id RunID) Validate() error { return CheckName("run_id", string(id)) }
 
 // Validate returns an *InvalidError for field "signal_id" when the value breaks CheckName.
 func (id SignalID) Validate() error { return CheckName("signal_id", string(id)) }
+
+// Validate returns an *InvalidError for field "update_id" when the value breaks CheckName.
+func (id UpdateID) Validate() error { return CheckName("update_id", string(id)) }
 
 // Validate returns an *InvalidError for field "hook_id" when the value breaks CheckName.
 func (id HookID) Validate() error { return CheckName("hook_id", string(id)) }

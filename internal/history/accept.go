@@ -16,11 +16,16 @@ type Records struct {
 	Signals map[spec.SignalID]Signal
 	Hooks   map[spec.HookID]Hook // those asked about; every active one when a CancelRun is among the messages
 
+	Updates     map[spec.UpdateID]Update // those asked about; every open one when a CancelRun is among the messages
+	OpenUpdates int                      // how many are open, when a SendUpdate is among the messages
+
 	Tasks map[TaskKey]Task // the open ones asked about; all of them when a CancelRun is among the messages
 
 	Events       []Event              // appended, with their seqs
 	NewSignals   []spec.SignalID      // to insert
 	ChangedHooks map[spec.HookID]bool // to update
+	NewUpdates   []spec.UpdateID      // to insert
+	EndedUpdates []spec.UpdateID      // to update; none of the new ones
 	NewTasks     []Task               // to insert
 	ChangedTasks map[TaskKey]bool     // to update
 	ClosedTasks  []TaskKey            // to delete
@@ -45,6 +50,8 @@ func (r *Records) Accept(m Message, auth Authority, lim Limits, now time.Time) (
 		return r.start(m, now)
 	case *SendSignal:
 		return r.signal(m, auth, lim, now)
+	case *SendUpdate:
+		return r.update(m, auth, lim, now)
 	case *ResumeHook:
 		return r.resume(m, auth, now)
 	case *DisposeHook:

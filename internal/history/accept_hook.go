@@ -135,6 +135,7 @@ func (r *Records) cancelNow(m *CancelRun, now time.Time) Receipt {
 		r.resolve(h, now, &HookClosed{HookID: id, Cause: StateCancelled})
 	}
 	r.closeTasks(now)
+	r.orphanUpdates(now)
 	r.append(now, &RunCancelled{Reason: m.Reason})
 	r.Run.end(Cancelled, now)
 	return Receipt{Verdict: Accepted, Run: m.Run, Sequence: seq, ReceivedAt: now}

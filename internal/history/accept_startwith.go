@@ -7,7 +7,7 @@ import "time"
 // whatever the rest says, and one that is refused starts no run.
 type StartWith struct {
 	Start *StartRun
-	Send  *SendSignal // to the same run
+	Send  Message // *SendSignal or *SendUpdate, to the same run
 	// Barred is why no run is started where there is none; nil when one may be.
 	Barred error
 }
@@ -20,15 +20,40 @@ func (m *StartWith) Refusal(auth Authority) error {
 	if m.Barred != nil {
 		return m.Barred
 	}
-	return auth.CheckSignal(m.Send.Name, m.Send.Payload)
+	switch send := m.Send.(type) {
+	case *SendSignal:
+		return auth.CheckSignal(send.Name, send.Payload)
+	case *SendUpdate:
+		return auth.CheckUpdate(send.Name, send.Payload)
+	}
+	panic("history: starts no run")
+}
+
+// knows says that a message was accepted before.
+func (r *Records) knows(m Message) (known bool) {
+	switch m := m.(type) {
+	case *SendSignal:
+		_, known = r.Signals[m.ID]
+	case *SendUpdate:
+		_, known = r.Updates[m.ID]
+	}
+	return known
+}
+
+// take accepts a message that was judged.
+func (r *Records) take(m Message, lim Limits, now time.Time) Receipt {
+	if m, ok := m.(*SendUpdate); ok {
+		return r.takeUpdate(m, now)
+	}
+	return r.takeSignal(m.(*SendSignal), lim, now)
 }
 
 func (r *Records) startWith(m *StartWith, auth Authority, lim Limits, now time.Time) (Receipt, error) {
 	if !r.Fresh {
-		if _, known := r.Signals[m.Send.ID]; !known && m.Start.Workflow != r.Run.Workflow {
+		if !r.knows(m.Send) && m.Start.Workflow != r.Run.Workflow {
 			return Receipt{}, &RunConflictError{Differs: []string{"workflow"}}
 		}
-		return r.signal(m.Send, auth, lim, now)
+		return r.Accept(m.Send, auth, lim, now)
 	}
 	if err := m.Refusal(auth); err != nil {
 		return Receipt{}, err
@@ -36,7 +61,7 @@ func (r *Records) startWith(m *StartWith, auth Authority, lim Limits, now time.T
 	if _, err := r.start(m.Start, now); err != nil {
 		return Receipt{}, err
 	}
-	receipt := r.takeSignal(m.Send, lim, now) // a run without an event knows no signal and is not full
+	receipt := r.take(m.Send, lim, now) // a run without an event knows no message and is not full
 	receipt.StartedFresh = true
 	return receipt, nil
 }

@@ -15,10 +15,20 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 	}
 	opened := 0
 	in := map[string]Command{}
+	var given map[spec.UpdateID]updateAnswer
 	for i, c := range d.Commands {
 		if c.kind() == KindEnding {
 			if cause, words := t.checkEnding(c, i == len(d.Commands)-1); words != "" {
 				return cause, words
+			}
+			continue
+		}
+		if c.kind() == KindUpdate {
+			if given == nil {
+				given = map[spec.UpdateID]updateAnswer{}
+			}
+			if words := t.checkUpdate(c, given); words != "" {
+				return BlockDecision, words
 			}
 			continue
 		}

@@ -5,7 +5,7 @@ import (
 	"github.com/flowgate-go/flowgate/spec"
 )
 
-// Message is what a caller asks of a run: one of StartRun, SendSignal, ResumeHook, DisposeHook,
+// Message is what a caller asks of a run: one of StartRun, SendSignal, SendUpdate, ResumeHook, DisposeHook,
 // CancelRun, RetryRun, StartWith, and of tasks SettleTask, HoldTask, ReplayTask, DiscardTask.
 type Message interface {
 	Target() RunKey
@@ -95,6 +95,8 @@ func (m *RetryRun) Target() RunKey { return m.Run }
 type Authority interface {
 	// CheckSignal returns nil, ErrSignalUndeclared, or the schema's refusal.
 	CheckSignal(name string, payload canon.Payload) error
+	// CheckUpdate returns nil, ErrUpdateUndeclared, or the schema's refusal.
+	CheckUpdate(name string, payload canon.Payload) error
 	// CheckHook returns nil or the schema's refusal of an answer to hooks of this name.
 	CheckHook(name string, payload canon.Payload) error
 	// Hook returns the declaration of a hook name, or the defaults.

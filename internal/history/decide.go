@@ -15,9 +15,14 @@ func (t *Turn) Decide(d Decision) {
 		t.fail(cause, words)
 		return
 	}
-	t.named = t.named[:0]
+	t.named, t.updating = t.named[:0], false
 	for _, c := range d.Commands {
-		if c.kind() != KindEnding {
+		switch c.kind() {
+		case KindEnding:
+		case KindUpdate:
+			_, waits := c.(*WaitUpdate)
+			t.updating = t.updating || waits
+		default:
 			t.named = append(t.named, c.id())
 		}
 	}
@@ -96,6 +101,8 @@ func (t *Turn) open(c Command, ending bool) {
 		t.startChild(c)
 	case *CallSignal, *CallCancel:
 		t.sendCall(c)
+	case *CompleteUpdate, *RejectUpdate:
+		t.answerUpdate(c)
 	}
 }
 

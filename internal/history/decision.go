@@ -30,6 +30,7 @@ const (
 	KindStep   Kind = "step"
 	KindChild  Kind = "child"
 	KindCall   Kind = "call"
+	KindUpdate Kind = "update" // of commands about updates, whose IDs are their callers'
 	KindEnding Kind = "ending"
 )
 

@@ -26,7 +26,7 @@ func (d due) data() Data {
 		return &HookExpired{HookID: spec.HookID(d.id)}
 	case KindStep:
 		return &StepTimedOut{StepID: spec.StepID(d.id)}
-	case KindChild, KindCall, KindEnding:
+	case KindChild, KindCall, KindUpdate, KindEnding:
 	}
 	panic("history: nothing of this kind ends by time")
 }

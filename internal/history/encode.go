@@ -89,6 +89,10 @@ var kinds = map[Type]func() Data{
 	TypeCancelRequested:    func() Data { return &CancelRequested{} },
 	TypeCallDelivered:      func() Data { return &CallDelivered{} },
 	TypeCallFailed:         func() Data { return &CallFailed{} },
+	TypeUpdateReceived:     func() Data { return &UpdateReceived{} },
+	TypeUpdateCompleted:    func() Data { return &UpdateCompleted{} },
+	TypeUpdateRejected:     func() Data { return &UpdateRejected{} },
+	TypeUpdateOrphaned:     func() Data { return &UpdateOrphaned{} },
 	TypeFactsTaken:         func() Data { return &FactsTaken{} },
 }
 
@@ -235,6 +239,10 @@ func payloadDigest(data Data) canon.Digest {
 	case *ChildCompleted:
 		return d.Digest
 	case *SignalRequested:
+		return d.Digest
+	case *UpdateReceived:
+		return d.Digest
+	case *UpdateCompleted:
 		return d.Digest
 	}
 	panic("history: carrier without a digest")

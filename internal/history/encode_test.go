@@ -31,7 +31,7 @@ func oneOfEach() []Event {
 		&RunStarted{Workflow: "w", Version: "1", SpecDigest: canon.Digest{1}, Labels: spec.Labels{"k": "v"}, Actor: "alice", Digest: in.Digest(), Input: in},
 		&RunContinued{
 			Workflow: "w", Version: "1", SpecDigest: canon.Digest{1}, Digest: in.Digest(), Input: in, StartedAt: epoch, OpenedAt: &epoch,
-			CancelRequested: true, CancelPending: &PendingWish{Seq: 7, At: at}, Unread: []SeqRange{{3, 5}}, TakenTo: 4,
+			CancelRequested: true, CancelPending: &PendingWish{Seq: 7, At: at}, Unread: []SeqRange{{3, 5}}, OpenUpdates: []SeqRange{{6, 6}}, TakenTo: 4,
 			Hooks: []CarriedHook{{
 				ID: "h", Name: "n", Metadata: meta, Grant: grant, State: StateResumed, CreatedAt: epoch, ExpiresAt: &at, SettledAt: &at,
 				Seq: 6, Taken: true, Payload: in.Bytes(), Digest: in.Digest(), Source: "http", Actor: "bob",
@@ -64,6 +64,9 @@ func oneOfEach() []Event {
 		&SignalRequested{CallID: "x", Target: "r", SignalID: "s", Name: "n", Digest: in.Digest(), Payload: in},
 		&CancelRequested{CallID: "x", Target: "r", Reason: "why"},
 		&CallDelivered{CallID: "x"}, &CallFailed{CallID: "x", Reason: FailedTargetEnded},
+		&UpdateReceived{UpdateID: "u", Name: "n", Source: "http", Actor: "alice", Digest: in.Digest(), Payload: in},
+		&UpdateCompleted{UpdateID: "u", Digest: in.Digest(), Output: in}, &UpdateRejected{UpdateID: "u", Message: "m"},
+		&UpdateOrphaned{UpdateID: "u", Cause: StateRunEnded},
 		&FactsTaken{},
 	}
 	events := make([]Event, len(datas))

@@ -27,6 +27,7 @@ func (t *Turn) end(c Command) {
 func (t *Turn) closeAll(cause HookState) {
 	t.closeHooks(cause)
 	t.closeTasks(cause)
+	t.orphanUpdates(cause)
 	if parent := t.run.Parent; parent != nil {
 		t.newTasks = append(t.newTasks, parent.report(t.state.generation))
 	}
@@ -52,7 +53,7 @@ func (t *Turn) continueAsNew(c *ContinueAsNew) {
 	t.emit(&RunContinued{
 		Workflow: s.workflow, Version: s.version, SpecDigest: s.specDigest, Digest: c.Input.Digest(), Input: c.Input,
 		StartedAt: s.startedAt, OpenedAt: t.effective(), CancelRequested: s.cancelShown, CancelPending: s.pendingCancel(),
-		Hooks: carried, Unread: s.unreadRanges(), TakenTo: s.takenTo,
+		Hooks: carried, Unread: s.unreadRanges(), OpenUpdates: s.openUpdates(), TakenTo: s.takenTo,
 	})
 	t.remembered = &records
 }

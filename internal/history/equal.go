@@ -47,6 +47,10 @@ func comparable(c Command) any {
 		alike := *c
 		alike.Payload = canon.Payload{}
 		return asking{alike, c.Payload.Digest()}
+	case *CompleteUpdate:
+		alike := *c
+		alike.Output = canon.Payload{}
+		return asking{alike, c.Output.Digest()}
 	case *Complete:
 		return ending{"complete", c.Output.Digest()}
 	case *ContinueAsNew:

@@ -18,6 +18,8 @@ var (
 	ErrRunEnded = errors.New("run ended")
 	// ErrSignalUndeclared: the run's spec does not declare the signal name.
 	ErrSignalUndeclared = errors.New("signal not declared by the run's workflow spec")
+	// ErrUpdateUndeclared: the run's spec does not declare the update name.
+	ErrUpdateUndeclared = errors.New("update not declared by the run's workflow spec")
 	// ErrDisposeForbidden: the hook's spec does not let its token withdraw it.
 	ErrDisposeForbidden = errors.New("hook may not be disposed of by its token")
 	// ErrTaskClosed: the step, child or call is settled, was withdrawn, is past its deadline, or never was; of a replay or
@@ -25,7 +27,8 @@ var (
 	ErrTaskClosed = errors.New("step, child or call is not open")
 	// ErrStaleAttempt: another attempt of the step began since.
 	ErrStaleAttempt = errors.New("another attempt of the step began since")
-	// ErrBacklogFull: the run holds as many unread signals or events as it may; retry once it has read some.
+	// ErrBacklogFull: the run holds as many unread signals, open updates or events as it may; retry once it has dealt with
+	// some.
 	ErrBacklogFull = errors.New("signal backlog of the run is full")
 )
 
@@ -47,6 +50,16 @@ type SignalConflictError struct {
 // Error implements error.
 func (e *SignalConflictError) Error() string {
 	return "signal ID was accepted with another " + strings.Join(e.Differs, ", ")
+}
+
+// UpdateConflictError says that an update of this ID was accepted with another name or payload.
+type UpdateConflictError struct {
+	Differs []string // the fields that differ: name, payload; never their values
+}
+
+// Error implements error.
+func (e *UpdateConflictError) Error() string {
+	return "update ID was accepted with another " + strings.Join(e.Differs, ", ")
 }
 
 // HookConflictError says that the hook was already answered: with another payload, or at all where it should be

@@ -81,5 +81,9 @@ const (
 	TypeCancelRequested    Type = "call.cancel_requested"
 	TypeCallDelivered      Type = "call.delivered"
 	TypeCallFailed         Type = "call.failed"
+	TypeUpdateReceived     Type = "update.received"
+	TypeUpdateCompleted    Type = "update.completed"
+	TypeUpdateRejected     Type = "update.rejected"
+	TypeUpdateOrphaned     Type = "update.orphaned"
 	TypeFactsTaken         Type = "facts.taken"
 )

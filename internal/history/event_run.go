@@ -1,6 +1,8 @@
 package history
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/flowgate-go/flowgate/internal/canon"
@@ -32,8 +34,9 @@ type RunContinued struct {
 	CancelRequested bool          `json:"cancel_requested,omitempty"` // a wish to cancel was shown to workflow code
 	CancelPending   *PendingWish  `json:"cancel_pending,omitempty"`   // one was accepted and not yet shown
 	Hooks           []CarriedHook `json:"hooks,omitempty"`
-	Unread          []SeqRange    `json:"unread,omitempty"` // seqs of signal.received events of earlier generations
-	TakenTo         int64         `json:"taken_to"`         // messages up to this seq were shown to workflow code
+	Unread          []SeqRange    `json:"unread,omitempty"`       // seqs of signal.received events of earlier generations
+	OpenUpdates     []SeqRange    `json:"open_updates,omitempty"` // as Unread, of update.received events
+	TakenTo         int64         `json:"taken_to"`               // messages up to this seq were shown to workflow code
 }
 
 // CarriedHook is a hook that goes over into the next generation.
@@ -134,3 +137,10 @@ func (d *RunContinued) payload() canon.Payload     { return d.Input }
 func (d *RunContinued) setPayload(p canon.Payload) { d.Input = p }
 func (d *RunCompleted) payload() canon.Payload     { return d.Output }
 func (d *RunCompleted) setPayload(p canon.Payload) { d.Output = p }
+
+// Carried names the events of earlier generations that go over by reference, ascending.
+func (d *RunContinued) Carried() []SeqRange {
+	all := slices.Concat(d.Unread, d.OpenUpdates)
+	slices.SortFunc(all, func(a, b SeqRange) int { return cmp.Compare(a.From, b.From) })
+	return all
+}

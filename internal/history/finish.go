@@ -11,13 +11,14 @@ import (
 
 // Outcome is what a turn wants written, in one commit.
 type Outcome struct {
-	Run         Run        // the record as it is to be
-	Events      []Event    // to append; empty when nothing happened
-	Consumed    []Consumed // signals that a wait consumed
-	NewHooks    []Hook     // to insert, in the order opened; one that closed in the same turn has its last state
-	ClosedHooks []Hook     // to update
-	NewTasks    []Task     // to insert
-	ClosedTasks []TaskKey  // to delete
+	Run          Run        // the record as it is to be
+	Events       []Event    // to append; empty when nothing happened
+	Consumed     []Consumed // signals that a wait consumed
+	NewHooks     []Hook     // to insert, in the order opened; one that closed in the same turn has its last state
+	ClosedHooks  []Hook     // to update
+	NewTasks     []Task     // to insert
+	ClosedTasks  []TaskKey  // to delete
+	EndedUpdates []Update   // to update: of each its state, and when that came
 	// HostDigests are the digests under every loaded key of the tokens that the host supplied for new hooks. A token that
 	// stands under any of them is taken.
 	HostDigests map[spec.HookID][]TokenDigest
@@ -81,7 +82,7 @@ func (t *Turn) Finish() Outcome {
 	hooks := t.hookRecords()
 	return Outcome{
 		Run: t.record(), Events: t.events, Consumed: t.consumed, NewHooks: hooks.created, ClosedHooks: hooks.closed,
-		NewTasks: t.newTasks, ClosedTasks: t.closedTasks, HostDigests: t.hostDigests, Ended: t.state.status.Ended(),
+		NewTasks: t.newTasks, ClosedTasks: t.closedTasks, EndedUpdates: t.endedUpdates, HostDigests: t.hostDigests, Ended: t.state.status.Ended(),
 	}
 }
 
@@ -143,7 +144,7 @@ func (t *Turn) record() Run {
 
 // namesOpen says whether the last decision waits for anything.
 func (t *Turn) namesOpen() bool {
-	return slices.ContainsFunc(t.named, t.state.isOpen)
+	return t.updating || slices.ContainsFunc(t.named, t.state.isOpen)
 }
 
 func (s *State) isOpen(id string) bool {
@@ -164,6 +165,9 @@ func (s *State) isOpen(id string) bool {
 
 // noProgress says what each named ID already is, and what to branch on.
 func (t *Turn) noProgress() string {
+	if len(t.named) == 0 {
+		return "the decision names nothing that the run waits for; add what it does, such as WaitForUpdate"
+	}
 	parts := make([]string, 0, len(t.named))
 	for _, id := range t.named {
 		parts = append(parts, t.state.describe(id))

@@ -21,19 +21,17 @@ func (e *FoldError) Error() string {
 	return fmt.Sprintf("event %d (%s) breaks the history: %s", e.Seq, e.Type, e.Rule)
 }
 
-// Fold makes the state of one generation from its events. carried are the signal.received events of earlier generations
-// that the first event names as unread, in order of seq; generation 1 has none.
+// Fold makes the state of one generation from its events. carried are the signal.received and update.received events of
+// earlier generations that the first event names as unread or open, in order of seq; generation 1 has none.
 func Fold(key RunKey, carried, events []Event) (*State, error) {
 	s := newState(key)
 	if len(events) == 0 {
 		return nil, &FoldError{Rule: "the generation has no event"}
 	}
 	for i, e := range carried {
-		data, ok := e.Data.(*SignalReceived)
-		if !ok || i > 0 && e.Seq <= carried[i-1].Seq {
-			return nil, &FoldError{Seq: e.Seq, Type: e.Data.Type(), Rule: "only signals are carried, in order of acceptance"}
+		if rule := s.receiveCarried(e); rule != "" || i > 0 && e.Seq <= carried[i-1].Seq {
+			return nil, &FoldError{Seq: e.Seq, Type: e.Data.Type(), Rule: "only signals and updates are carried, in order of acceptance"}
 		}
-		s.receive(e, data)
 	}
 	s.nextSeq, s.generation = events[0].Seq, events[0].Generation
 	if _, continued := events[0].Data.(*RunContinued); continued {
@@ -132,12 +130,26 @@ func (s *State) apply(e Event) string {
 		return s.settleTask(e)
 	case *StepTimedOut, *StepCancelled, *ChildReleased:
 		return s.closeTask(e)
+	case *UpdateReceived, *UpdateCompleted, *UpdateRejected, *UpdateOrphaned:
+		return s.applyUpdate(e)
 	case *FactsTaken:
 		s.opened = true
 	default:
 		return "the type is unknown"
 	}
 	return ""
+}
+
+// receiveCarried takes an event of an earlier generation.
+func (s *State) receiveCarried(e Event) string {
+	switch d := e.Data.(type) {
+	case *SignalReceived:
+		s.receive(e, d)
+		return ""
+	case *UpdateReceived:
+		return s.receiveUpdate(e, d)
+	}
+	return "it does not go over"
 }
 
 func (s *State) receive(e Event, d *SignalReceived) {
@@ -156,11 +168,15 @@ func (s *State) applyStarted(e Event, d *RunStarted) string {
 }
 
 // applyContinued turns the state of one generation into that of the next. It reads nothing of the old generation but
-// the unread signals, so that a fold which begins here ends in the same state.
+// the unread signals and the open updates, so that a fold which begins here ends in the same state.
 func (s *State) applyContinued(e Event, d *RunContinued) string {
 	if !slices.Equal(s.unreadRanges(), d.Unread) {
 		return "the unread signals are not those it names"
 	}
+	if !slices.Equal(s.openUpdates(), d.OpenUpdates) {
+		return "the open updates are not those it names"
+	}
+	open := s.asking
 	s.reset()
 	s.generation = e.Generation
 	s.firstSeq, s.startedAt, s.clock = e.Seq, d.StartedAt, e.At
@@ -187,6 +203,7 @@ func (s *State) applyContinued(e Event, d *RunContinued) string {
 			s.pending = append(s.pending, fact{seq: m.seq, at: m.at, name: m.data.Name, kind: factSignal})
 		}
 	}
+	s.carryUpdates(open)
 	sortFacts(s.pending)
 	return ""
 }

@@ -209,6 +209,11 @@ func (s *State) unreadRanges() []SeqRange {
 		seqs = append(seqs, m.seq)
 	}
 	slices.Sort(seqs)
+	return rangesOf(seqs)
+}
+
+// rangesOf joins ascending seqs.
+func rangesOf(seqs []int64) []SeqRange {
 	var ranges []SeqRange
 	for _, seq := range seqs {
 		if n := len(ranges); n > 0 && ranges[n-1].To == seq-1 {

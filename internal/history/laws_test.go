@@ -47,6 +47,9 @@ func rowsEqualEvents(t *rapid.T, r *rig) {
 	if diff := cmp.Diff(want.hooks, r.hooks); diff != "" {
 		t.Fatalf("hook rows (-events +rows):\n%s", diff)
 	}
+	if diff := cmp.Diff(want.updates, r.updates); diff != "" {
+		t.Fatalf("update rows (-events +rows):\n%s", diff)
+	}
 	if diff := cmp.Diff(want.signals, r.signals); diff != "" {
 		t.Fatalf("signal rows (-events +rows):\n%s", diff)
 	}
@@ -66,6 +69,7 @@ type reading struct {
 	run     Run
 	hooks   map[spec.HookID]Hook
 	signals map[spec.SignalID]Signal
+	updates map[spec.UpdateID]Update
 }
 
 func readAll(r *rig) reading {
@@ -73,13 +77,14 @@ func readAll(r *rig) reading {
 		run: Run{
 			Key: testKey, Workflow: "w", Version: "1", InputDigest: payload(nil).Digest(), StartedAt: epoch, Status: Running, FirstSeq: 1,
 		},
-		hooks: map[spec.HookID]Hook{}, signals: map[spec.SignalID]Signal{},
+		hooks: map[spec.HookID]Hook{}, signals: map[spec.SignalID]Signal{}, updates: map[spec.UpdateID]Update{},
 	}
 	for _, e := range r.events {
 		all.run.Generation, all.run.NextSeq, all.run.UpdatedAt = e.Generation, e.Seq+1, e.At
 		all.readRun(e)
 		all.readSignal(e)
 		all.readHook(e)
+		all.readUpdate(e)
 	}
 	return all
 }
@@ -106,6 +111,26 @@ func (all *reading) readRun(e Event) {
 		all.run.Status, all.run.BlockCause, all.run.BlockDiagnosis = Blocked, d.Cause, d.Diagnosis
 	case *RunUnblocked:
 		all.run.Status, all.run.BlockCause, all.run.BlockDiagnosis = Running, "", ""
+	}
+}
+
+func (all *reading) readUpdate(e Event) {
+	end := func(id spec.UpdateID, state UpdateState) {
+		u := all.updates[id]
+		u.State, u.ResolvedAt, u.ResolvedSeq = state, &e.At, e.Seq
+		all.updates[id] = u
+	}
+	switch d := e.Data.(type) {
+	case *UpdateReceived:
+		all.updates[d.UpdateID] = Update{
+			ID: d.UpdateID, Name: d.Name, Digest: d.Digest, Seq: e.Seq, ReceivedAt: e.At, Source: d.Source, State: UpdateIsOpen,
+		}
+	case *UpdateCompleted:
+		end(d.UpdateID, UpdateIsCompleted)
+	case *UpdateRejected:
+		end(d.UpdateID, UpdateIsRejected)
+	case *UpdateOrphaned:
+		end(d.UpdateID, UpdateIsOrphaned)
 	}
 }
 
@@ -191,7 +216,7 @@ func everyMessageIsShownOnce(t *rapid.T, r *rig) {
 	for _, e := range r.events {
 		shown = append(shown, e.Taken...)
 		switch d := e.Data.(type) {
-		case *SignalReceived, *HookResumed, *RunCancelRequested,
+		case *SignalReceived, *UpdateReceived, *HookResumed, *RunCancelRequested,
 			*StepCompleted, *StepFailed, *ChildCompleted, *ChildFailed, *CallDelivered, *CallFailed:
 			accepted = append(accepted, e.Seq)
 		case *HookDisposed:
@@ -291,6 +316,7 @@ func nothingAfterTheEnd(t *rapid.T, r *rig) {
 	}
 	n := len(r.events)
 	_, _ = r.signal("after", "a", 1)
+	_, _ = r.update("after", "a", 1)
 	_, _ = r.accept(&CancelRun{Run: testKey})
 	for id := range r.hooks {
 		_, _ = r.resume(string(id), 1)

@@ -8,6 +8,7 @@ type Limits struct {
 	OpenWaits     int   // open waits and timers of a run
 	OpenHooks     int   // open hooks of a run
 	OpenTasks     int   // open steps, children and calls of a run
+	OpenUpdates   int   // open updates of a run
 	TurnEvents    int   // events of one turn; what is left goes on in the next
 	BlockFirstSec int   // seconds of the first back-off of a blocked run; doubles
 	BlockMaxSec   int   // seconds of the longest back-off of a blocked run
@@ -16,7 +17,7 @@ type Limits struct {
 // DefaultLimits are the documented defaults.
 func DefaultLimits() Limits {
 	return Limits{
-		Backlog: 10_000, WarnEvents: 10_000, MaxEvents: 50_000, OpenWaits: 64, OpenHooks: 1_000, OpenTasks: 1_000, TurnEvents: 1_000,
+		Backlog: 10_000, WarnEvents: 10_000, MaxEvents: 50_000, OpenWaits: 64, OpenHooks: 1_000, OpenTasks: 1_000, OpenUpdates: 1_000, TurnEvents: 1_000,
 		BlockFirstSec: 1, BlockMaxSec: 300,
 	}
 }

@@ -20,7 +20,7 @@ type ledger struct {
 
 func (l *ledger) step(t *rapid.T) {
 	r := l.r
-	switch op := rapid.IntRange(0, 17).Draw(t, "op"); op {
+	switch op := rapid.IntRange(0, 19).Draw(t, "op"); op {
 	case 0, 1, 2, 3:
 		id := fmt.Sprint("s", rapid.IntRange(0, 30).Draw(t, "id"))
 		name := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name")
@@ -51,6 +51,11 @@ func (l *ledger) step(t *rapid.T) {
 		if !l.task(t) {
 			r.settle()
 		}
+	case 16, 17:
+		id := fmt.Sprint("u", rapid.IntRange(0, 20).Draw(t, "id"))
+		name := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "name")
+		receipt, err := r.update(id, name, rapid.IntRange(0, 1).Draw(t, "v"))
+		l.check(t, "update "+id, receipt, err)
 	default:
 		r.settle()
 	}
@@ -110,6 +115,7 @@ func TestModel_random_traces_keep_every_law(t *testing.T) {
 		r := newRig(t, code.decide)
 		r.auth.cooperative = rapid.Bool().Draw(t, "cooperative")
 		r.lim.TurnEvents = rapid.IntRange(1, 40).Draw(t, "turn events")
+		r.lim.OpenUpdates = rapid.IntRange(1, 8).Draw(t, "open updates")
 		l := &ledger{r: r, receipts: map[string]Receipt{}}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			l.step(t)
@@ -125,6 +131,7 @@ func TestModel_random_traces_keep_every_law(t *testing.T) {
 		waitsEndOnce(t, r)
 		waitsKeepTheirDeadlines(t, r)
 		tasksEndOnce(t, r)
+		updatesEndOnce(t, r)
 		nothingAfterTheEnd(t, r)
 	})
 }

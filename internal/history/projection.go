@@ -15,7 +15,7 @@ import (
 //
 //	p := NewProjection(key)
 //	for each event, in order of seq { p.Apply(event) }
-//	p.CompareRun(…); for each row { p.CompareSignal(…), p.CompareHook(…) or p.CompareTask(…) }
+//	p.CompareRun(…); for each row { p.CompareSignal(…), p.CompareHook(…), p.CompareTask(…) or p.CompareUpdate(…) }
 //	differences, count := p.Finish()
 //
 // It keeps records, not payloads, so its size is that of the run's rows. It belongs to one goroutine and is used once.
@@ -26,6 +26,7 @@ type Projection struct {
 	signals map[spec.SignalID]Signal
 	hooks   map[spec.HookID]Hook
 	tasks   map[TaskKey]Task // the open ones
+	updates map[spec.UpdateID]Update
 	loose   map[TaskKey]Task // rows that may be there or not: what is done about them is in no event
 
 	broken bool // an event may not be where it is: what the events say of the rows is not known
@@ -38,7 +39,7 @@ func NewProjection(key RunKey) *Projection {
 	p := &Projection{
 		key: key, state: newState(key), run: Run{Key: key, Status: Running},
 		signals: map[spec.SignalID]Signal{}, hooks: map[spec.HookID]Hook{},
-		tasks: map[TaskKey]Task{}, loose: map[TaskKey]Task{},
+		tasks: map[TaskKey]Task{}, updates: map[spec.UpdateID]Update{}, loose: map[TaskKey]Task{},
 	}
 	p.state.generation, p.state.nextSeq = 1, 1
 	return p
@@ -63,6 +64,7 @@ func (p *Projection) Apply(e Event) {
 	p.readSignal(e, digest)
 	p.readHook(e, digest)
 	p.readTask(e)
+	p.readUpdate(e, digest)
 }
 
 // Undecodable notes that the event of this seq cannot be read, which ends the history as an event does that may not
@@ -122,6 +124,10 @@ func withoutPayload(e Event) Event {
 	case *ChildCompleted:
 		bare := *d
 		bare.Output = canon.Payload{}
+		e.Data = &bare
+	case *UpdateReceived:
+		bare := *d
+		bare.Payload = canon.Payload{}
 		e.Data = &bare
 	}
 	return e

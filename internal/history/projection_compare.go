@@ -194,6 +194,8 @@ func (p *Projection) Unreadable(row RowKind, id, text string) {
 		delete(p.signals, spec.SignalID(id))
 	case RowHook:
 		delete(p.hooks, spec.HookID(id))
+	case RowUpdate:
+		delete(p.updates, spec.UpdateID(id))
 	case RowRun, RowEvent, RowDue, RowTask: // nothing says that it is missing
 	}
 }
@@ -212,5 +214,6 @@ func (p *Projection) Finish() ([]Difference, int) {
 		comparison{p, RowHook, string(id)}.says("", "the row is missing")
 	}
 	p.missTasks()
+	p.missUpdates()
 	return p.found, p.count
 }

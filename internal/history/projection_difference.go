@@ -16,6 +16,7 @@ const (
 	RowSignal RowKind = "signal"
 	RowHook   RowKind = "hook"
 	RowTask   RowKind = "task"
+	RowUpdate RowKind = "update"
 	RowDue    RowKind = "due" // the run's entry in the schedule
 )
 
@@ -23,7 +24,7 @@ const (
 // holds a payload, a digest or metadata: of those it says that they differ.
 type Difference struct {
 	Row    RowKind
-	ID     string // of the signal, hook or task; the seq of an event; empty for the run, but for its number when its row is missing
+	ID     string // of the signal, hook, task or update; the seq of an event; empty for the run, but for its number when its row is missing
 	Field  string // the column; empty when it is about the row as a whole
 	Events string // what the events say; empty stands for nothing
 	Stored string // what the row says

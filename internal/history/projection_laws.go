@@ -27,6 +27,10 @@ func (p *Projection) breach(e Event) string {
 		if _, known := p.signals[d.SignalID]; known {
 			return "the signal ID was accepted before"
 		}
+	case *UpdateReceived:
+		if _, known := p.updates[d.UpdateID]; known {
+			return "the update ID was accepted before"
+		}
 	case *WaitCompleted:
 		return p.breachOfDeadline(d)
 	case *HookCreated:
@@ -42,6 +46,8 @@ func (p *Projection) breachOfEnd(decided bool) string {
 	switch {
 	case len(p.state.active) > 0:
 		return "a hook is left open"
+	case len(p.state.asking) > 0:
+		return "an update is left open"
 	case decided && p.claims():
 		return "a wait or a timer is left open"
 	case p.unfinished():

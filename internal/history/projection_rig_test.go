@@ -30,6 +30,9 @@ func compareRows(p *Projection, r *rig, now time.Time) ([]Difference, int) {
 	for _, t := range r.tasks {
 		p.CompareTask(t)
 	}
+	for _, u := range r.updates {
+		p.CompareUpdate(u)
+	}
 	return p.Finish()
 }
 

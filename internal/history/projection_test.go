@@ -141,6 +141,18 @@ func TestProjection_names_the_law_that_is_broken(t *testing.T) {
 		}, "a hook is left open"},
 		{"a wait left open", func(e edit) edit { return e.without(e.at(TypeWaitWithdrawn)) }, "a wait or a timer is left open"},
 		{"a timer left open", func(e edit) edit { return e.without(e.at(TypeTimerCancelled)) }, "a wait or a timer is left open"},
+		{"an update that nobody ended", func(e edit) edit {
+			return e.with(e.at(TypeHookClosed), &UpdateReceived{UpdateID: "u", Name: "n", Digest: payload(1).Digest(), Payload: payload(1)})
+		}, "an update is left open"},
+		{"an answer to no update", func(e edit) edit { return e.with(2, &UpdateRejected{UpdateID: "u"}) }, "the update is not open"},
+		{"an answer to an update that was not shown", func(e edit) edit {
+			e = e.with(2, &UpdateReceived{UpdateID: "u", Name: "n", Digest: payload(1).Digest(), Payload: payload(1)})
+			return e.with(3, &UpdateRejected{UpdateID: "u"})
+		}, "the update was not shown"},
+		{"an update orphaned by no ending", func(e edit) edit {
+			e = e.with(2, &UpdateReceived{UpdateID: "u", Name: "n", Digest: payload(1).Digest(), Payload: payload(1)})
+			return e.with(3, &UpdateOrphaned{UpdateID: "u", Cause: StateDisposed})
+		}, "the cause is not one of an ending"},
 		{"an unblocking of nothing", func(e edit) edit { return e.with(2, &RunUnblocked{}) }, "the run is not blocked"},
 		{"a message that no turn of the generation took", continued(func(d *RunContinued) { d.TakenTo++ }), "messages shown"},
 		{"a message taken by the way", func(e edit) edit {

@@ -18,6 +18,9 @@ var payloadField = map[Type]string{
 	TypeChildRequested:  "input",
 	TypeChildCompleted:  "output",
 	TypeSignalRequested: "payload",
+
+	TypeUpdateReceived:  "payload",
+	TypeUpdateCompleted: "output",
 }
 
 // Public gives an event's data as callers may see it: payloads are part of it, digests are not, and of a hook's token

@@ -121,6 +121,7 @@ type Receipt struct {
 	Run        RunKey
 	HookID     spec.HookID   // of a hook's receipt
 	SignalID   spec.SignalID // of a signal's receipt
+	UpdateID   spec.UpdateID // of an update's receipt
 	Sequence   int64         // seq of the event that holds the message
 	ReceivedAt time.Time
 	// StartedFresh says, of a message sent with a start, that it started the run.

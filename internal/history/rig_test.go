@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,13 @@ func (openAuthority) CheckSignal(name string, _ canon.Payload) error {
 	}
 	return nil
 }
+
+func (a openAuthority) CheckUpdate(name string, p canon.Payload) error {
+	if strings.HasPrefix(name, "undeclared") {
+		return ErrUpdateUndeclared
+	}
+	return nil
+}
 func (openAuthority) CheckHook(string, canon.Payload) error { return nil }
 func (openAuthority) Hook(name string) spec.Hook {
 	return spec.Hook{Name: name, Audience: spec.Public, DisposableByToken: name != "fixed"}
@@ -49,6 +57,7 @@ type rig struct {
 	hooks   map[spec.HookID]Hook
 	tasks   map[TaskKey]Task // the open ones
 	letters []DeadLetter
+	updates map[spec.UpdateID]Update
 	events  []Event
 	warm    *State // what a cache would hold
 	refuse  map[spec.HookID]Rejection
@@ -76,7 +85,7 @@ func payload(v any) canon.Payload {
 func newRig(t tb, a author) *rig {
 	r := &rig{
 		t: t, author: a, lim: DefaultLimits(), now: epoch,
-		signals: map[spec.SignalID]Signal{}, hooks: map[spec.HookID]Hook{}, tasks: map[TaskKey]Task{},
+		signals: map[spec.SignalID]Signal{}, hooks: map[spec.HookID]Hook{}, tasks: map[TaskKey]Task{}, updates: map[spec.UpdateID]Update{},
 	}
 	r.run = Run{
 		Key: testKey, Workflow: "w", Version: "1", InputDigest: payload(nil).Digest(), Status: Running, Generation: 1,
@@ -92,9 +101,16 @@ func newRig(t tb, a author) *rig {
 }
 
 func (r *rig) records() *Records {
-	return &Records{
-		Run: r.run, Known: true, Signals: maps.Clone(r.signals), Hooks: maps.Clone(r.hooks), Tasks: maps.Clone(r.tasks),
+	rec := &Records{
+		Run: r.run, Known: true, Signals: maps.Clone(r.signals), Hooks: maps.Clone(r.hooks), Updates: maps.Clone(r.updates),
+		Tasks: maps.Clone(r.tasks),
 	}
+	for _, u := range r.updates {
+		if u.State == UpdateIsOpen {
+			rec.OpenUpdates++
+		}
+	}
+	return rec
 }
 
 func (r *rig) accept(m Message) (Receipt, error) {
@@ -120,6 +136,9 @@ func (r *rig) commit(rec *Records) {
 	}
 	r.changeTasks(rec.NewTasks, rec.ClosedTasks)
 	r.letters = append(r.letters, rec.Letters...)
+	for _, id := range slices.Concat(rec.NewUpdates, rec.EndedUpdates) {
+		r.updates[id] = rec.Updates[id]
+	}
 	r.append(rec.Events)
 }
 
@@ -149,7 +168,7 @@ func (r *rig) generation() (carried, events []Event) {
 		}
 	}
 	if c, ok := events[0].Data.(*RunContinued); ok {
-		for _, span := range c.Unread {
+		for _, span := range c.Carried() {
 			carried = append(carried, r.events[span.From-1:span.To]...)
 		}
 	}
@@ -226,6 +245,14 @@ func (r *rig) turnCut(after int) Outcome {
 		r.hooks[h.ID] = h
 	}
 	r.changeTasks(out.NewTasks, out.ClosedTasks)
+	for _, u := range out.EndedUpdates {
+		row := r.updates[u.ID]
+		if row.State != UpdateIsOpen {
+			r.t.Fatalf("update %s ends, and its row says %q", u.ID, row.State)
+		}
+		row.State, row.ResolvedAt, row.ResolvedSeq = u.State, u.ResolvedAt, u.ResolvedSeq
+		r.updates[u.ID] = row
+	}
 	r.append(out.Events)
 	return out
 }
@@ -280,6 +307,10 @@ func (r *rig) pass(d time.Duration) { r.now = r.now.Add(d) }
 
 func (r *rig) signal(id, name string, v any) (Receipt, error) {
 	return r.accept(&SendSignal{Run: testKey, ID: spec.SignalID(id), Name: name, Payload: payload(v), Source: "test"})
+}
+
+func (r *rig) update(id, name string, v any) (Receipt, error) {
+	return r.accept(&SendUpdate{Run: testKey, ID: spec.UpdateID(id), Name: name, Payload: payload(v), Source: "test"})
 }
 
 func (r *rig) resume(id string, v any) (Receipt, error) {

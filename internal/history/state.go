@@ -39,11 +39,13 @@ type State struct {
 	tasks   index[*task]
 	working []*task // open tasks, oldest opening first
 	unread  inbox
-	pending []fact // accepted and not yet taken, in order of acceptance
-	takenTo int64  // messages up to this seq are taken
-	bound   int32  // hooks that would go over into the next generation; the limit of hooks is on these
-	engaged int32  // tasks that are open as far as workflow code was shown; the limit of tasks is on these
-	settled int32  // how many places in the order of settling are taken
+	updates index[*knownUpdate] // of the generation
+	asking  []*knownUpdate      // open updates, in order of acceptance
+	pending []fact              // accepted and not yet taken, in order of acceptance
+	takenTo int64               // messages up to this seq are taken
+	bound   int32               // hooks that would go over into the next generation; the limit of hooks is on these
+	engaged int32               // tasks that are open as far as workflow code was shown; the limit of tasks is on these
+	settled int32               // how many places in the order of settling are taken
 
 	opening   int32   // how many of them before the generation's first call
 	cancelled int32   // the place of the wish to cancel
@@ -104,6 +106,7 @@ const (
 	factHook
 	factCancel
 	factTask
+	factUpdate
 )
 
 // WaitStatus is where a wait or a timer stands.
@@ -128,6 +131,7 @@ func (s *State) reset() {
 	s.tasks, s.working, s.engaged = index[*task]{}, nil, 0
 	s.queue, s.ticking, s.bound, s.settled = nil, nil, 0, 0
 	s.opening, s.cancelled, s.moments = 0, 0, nil
+	s.updates, s.asking = index[*knownUpdate]{}, nil
 	s.pending = nil
 	s.opened = false
 }
@@ -186,6 +190,7 @@ func (s *State) take(seq int64) bool {
 		t, _ := s.tasks.get(f.name)
 		s.showTask(t)
 	case factSignal: // it stays in the buffer until a wait takes it
+	case factUpdate: // it stays open until it is answered
 	}
 	return true
 }

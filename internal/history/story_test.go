@@ -93,6 +93,12 @@ func dump(s *State) map[string]string {
 	for m := range s.unread.all() {
 		out["unread "+m.data.Name] += fmt.Sprint(m.seq, m.at, " ")
 	}
+	for id, u := range s.updates.things() {
+		out["update "+id] = fmt.Sprint(u.seq, u.at, u.state, *u.data)
+	}
+	for _, u := range s.asking {
+		out["asking"] += string(u.data.UpdateID) + " "
+	}
 	return out
 }
 

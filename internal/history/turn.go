@@ -21,17 +21,19 @@ type Turn struct {
 	lim      Limits
 	rejected map[spec.HookID]Rejection
 
-	events      []Event
-	taken       []int64 // shown since the last event
-	consumed    []Consumed
-	created     []spec.HookID                 // hooks opened in this turn
-	closed      []spec.HookID                 // hooks closed in this turn that were open before it
-	newTasks    []Task                        // opened in this turn and open still, or to be done after the run's end
-	closedTasks []TaskKey                     // closed in this turn, and open before it
-	waived      []spec.HookID                 // steps withdrawn in this turn whose outcome was accepted and not shown
-	tokens      map[TokenDigest]bool          // of the hooks of the generation; nil until a host-supplied token is claimed
-	hostDigests map[spec.HookID][]TokenDigest // of the host-supplied tokens claimed in this turn
-	named       []string                      // IDs of the last decision
+	events       []Event
+	taken        []int64 // shown since the last event
+	consumed     []Consumed
+	created      []spec.HookID                 // hooks opened in this turn
+	closed       []spec.HookID                 // hooks closed in this turn that were open before it
+	newTasks     []Task                        // opened in this turn and open still, or to be done after the run's end
+	closedTasks  []TaskKey                     // closed in this turn, and open before it
+	waived       []spec.HookID                 // steps withdrawn in this turn whose outcome was accepted and not shown
+	tokens       map[TokenDigest]bool          // of the hooks of the generation; nil until a host-supplied token is claimed
+	hostDigests  map[spec.HookID][]TokenDigest // of the host-supplied tokens claimed in this turn
+	named        []string                      // IDs of the last decision
+	updating     bool                          // the last decision waits for updates
+	endedUpdates []Update                      // in this turn, as far as that changed them
 
 	remembered *hookRecords // taken before the generation was closed
 

@@ -96,6 +96,7 @@ func (w *wild) commands(s *State, b bits) Decision {
 	if w.works {
 		tasks = w.tasks(&b)
 	}
+	cs = append(cs, w.updates(s)...)
 	switch b.take(40) {
 	case 0:
 		return decide(append(append(cs, outliving(s, tasks)...), complete("done"))...)
@@ -111,6 +112,21 @@ func (w *wild) commands(s *State, b bits) Decision {
 		cs = append(cs, wait1("park", "never"))
 	}
 	return decide(cs...)
+}
+
+// updates answers some of the updates that are open, each alike whenever it is seen; the others are left for ever.
+func (w *wild) updates(s *State) (cs []Command) {
+	for _, u := range s.Updates("a") {
+		h := fnv.New64a()
+		_, _ = fmt.Fprint(h, w.seed, u.UpdateID)
+		switch h.Sum64() % 3 {
+		case 0:
+			cs = append(cs, &CompleteUpdate{ID: u.UpdateID, Output: u.Payload})
+		case 1:
+			cs = append(cs, &RejectUpdate{ID: u.UpdateID, Message: "no"})
+		}
+	}
+	return cs
 }
 
 func (w *wild) hooks(s *State, b *bits) []Command {

@@ -225,6 +225,8 @@ func (a authority) CheckSignal(name string, p canon.Payload) error {
 }
 
 // CheckHook implements history.Authority.
+func (a authority) CheckUpdate(string, canon.Payload) error { return history.ErrUpdateUndeclared }
+
 func (a authority) CheckHook(name string, p canon.Payload) error { return checkTyped(name, p) }
 
 // CooperativeCancel implements history.Authority.

@@ -83,7 +83,7 @@ func (r *modelRun) state() (*history.State, error) {
 		}
 	}
 	if c, ok := events[0].Data.(*history.RunContinued); ok {
-		for _, span := range c.Unread {
+		for _, span := range c.Carried() {
 			carried = append(carried, r.events[span.From-1:span.To]...)
 		}
 	}

@@ -116,3 +116,17 @@ type Task struct {
 	Details    []byte
 	LastError  *string
 }
+
+type Update struct {
+	Run         int64
+	UpdateID    string
+	Name        string
+	Digest      []byte
+	Seq         int64
+	ReceivedAt  time.Time
+	Source      string
+	Actor       string
+	State       string
+	ResolvedAt  *time.Time
+	ResolvedSeq *int64
+}

@@ -242,6 +242,7 @@ WITH RECURSIVE hop AS (
             UNION ALL (SELECT s.run FROM signals AS s WHERE s.run > hop.run ORDER BY s.run LIMIT 1)
             UNION ALL (SELECT h.run FROM hooks AS h WHERE h.run > hop.run ORDER BY h.run LIMIT 1)
             UNION ALL (SELECT t.run FROM tasks AS t WHERE t.run > hop.run ORDER BY t.run LIMIT 1)
+            UNION ALL (SELECT u.run FROM updates AS u WHERE u.run > hop.run ORDER BY u.run LIMIT 1)
         ) AS ahead
     )
     FROM hop WHERE hop.run IS NOT NULL AND hop.n < $2::integer
@@ -250,7 +251,8 @@ SELECT hop.run::bigint AS run, CASE WHEN r.id IS NULL THEN concat_ws(', ',
     CASE WHEN EXISTS (SELECT FROM events AS e WHERE e.run = hop.run) THEN 'events' END,
     CASE WHEN EXISTS (SELECT FROM signals AS s WHERE s.run = hop.run) THEN 'signals' END,
     CASE WHEN EXISTS (SELECT FROM hooks AS h WHERE h.run = hop.run) THEN 'hooks' END,
-    CASE WHEN EXISTS (SELECT FROM tasks AS t WHERE t.run = hop.run) THEN 'tasks' END
+    CASE WHEN EXISTS (SELECT FROM tasks AS t WHERE t.run = hop.run) THEN 'tasks' END,
+    CASE WHEN EXISTS (SELECT FROM updates AS u WHERE u.run = hop.run) THEN 'updates' END
 ) ELSE '' END::text AS left_over
 FROM hop
 LEFT JOIN LATERAL (SELECT r1.id FROM runs AS r1 WHERE r1.id = hop.run LIMIT 1) AS r ON true
@@ -267,8 +269,8 @@ type VerifyOwnersRow struct {
 	LeftOver string
 }
 
-// The runs that have events, signals, hooks or tasks, behind one of them, by hops from key to key. left_over is what is there of
-// a run that is not.
+// The runs that have events, signals, hooks, tasks or updates, behind one of them, by hops from key to key. left_over is what is
+// there of a run that is not.
 func (q *Queries) VerifyOwners(ctx context.Context, db DBTX, arg VerifyOwnersParams) ([]VerifyOwnersRow, error) {
 	rows, err := db.Query(ctx, VerifyOwners, arg.After, arg.Count)
 	if err != nil {
@@ -463,6 +465,46 @@ func (q *Queries) VerifyTasks(ctx context.Context, db DBTX, arg VerifyTasksParam
 			&i.Held,
 			&i.Details,
 			&i.LastError,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const VerifyUpdates = `-- name: VerifyUpdates :many
+SELECT u.run, u.update_id, u.name, u.digest, u.seq, u.received_at, u.source, u.actor, u.state, u.resolved_at, u.resolved_seq FROM updates AS u WHERE u.run = $1::bigint ORDER BY u.update_id
+`
+
+type VerifyUpdatesParams struct {
+	Run int64
+}
+
+func (q *Queries) VerifyUpdates(ctx context.Context, db DBTX, arg VerifyUpdatesParams) ([]Update, error) {
+	rows, err := db.Query(ctx, VerifyUpdates, arg.Run)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Update{}
+	for rows.Next() {
+		var i Update
+		if err := rows.Scan(
+			&i.Run,
+			&i.UpdateID,
+			&i.Name,
+			&i.Digest,
+			&i.Seq,
+			&i.ReceivedAt,
+			&i.Source,
+			&i.Actor,
+			&i.State,
+			&i.ResolvedAt,
+			&i.ResolvedSeq,
 		); err != nil {
 			return nil, err
 		}
