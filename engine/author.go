@@ -67,7 +67,7 @@ func (a *author) leave() {
 
 // call runs the function once. It reports false when the call was abandoned: the state must not be used again.
 func (a *author) call(st *history.State, now time.Time) (answer, bool) {
-	ctx := &Context{reads: reads{state: st}, spec: a.req.code.spec, now: now, keys: a.x.keys, author: a}
+	ctx := &Context{reads: reads{state: st}, spec: a.req.code.spec, auth: a.req.code.auth, now: now, keys: a.x.keys, author: a}
 	a.timer.Reset(a.x.callBudget)
 	a.calls <- ctx
 	select {

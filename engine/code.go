@@ -13,13 +13,13 @@ type CodeOption func(*registration) error
 // included.
 const maxQueries = 8
 
-// newRegistration joins a normalized spec with its code. What the spec declares must have a handler, and the other way
+// newRegistration joins a spec with its code. What the spec declares must have a handler, and the other way
 // round. Errors: *InvalidError.
-func newRegistration(s spec.WorkflowSpec, fn Workflow, opts []CodeOption) (registration, error) {
+func newRegistration(auth *authority, fn Workflow, opts []CodeOption) (registration, error) {
 	if fn == nil {
 		return registration{}, errNoFunction
 	}
-	r := registration{spec: s, fn: fn, queries: map[string]QueryFunc{}, slots: make(chan struct{}, maxQueries)}
+	r := registration{spec: auth.spec, auth: auth, fn: fn, queries: map[string]QueryFunc{}, slots: make(chan struct{}, maxQueries)}
 	for _, opt := range opts {
 		if err := opt(&r); err != nil {
 			return registration{}, err
@@ -34,9 +34,6 @@ func (r registration) complete() error {
 		if r.queries[q.Name] == nil {
 			return &InvalidError{Field: "queries/" + q.Name, Rule: "is declared and has no handler; give Register one"}
 		}
-	}
-	for _, u := range r.spec.Updates {
-		return &InvalidError{Field: "updates/" + u.Name, Rule: "is declared and has no handler"}
 	}
 	var names []string
 	for name := range r.queries {

@@ -73,6 +73,7 @@ type Limits struct {
 	MaxEvents    int64         // events of a generation from which signals are refused; default 50,000
 	OpenWaits    int           // open waits and timers of a run; default 64
 	OpenHooks    int           // hooks of a run that are open, or settled and not asked about; default 1,000
+	OpenUpdates  int           // accepted updates of a run that are not answered; default 1,000
 	OpenTasks    int           // open steps, children and calls of a run; default 1,000
 	TurnEvents   int           // events of one turn, the rest follows in the next; default 1,000
 	BlockFirst   time.Duration // first back-off of a blocked run, in whole seconds; doubles; default 1 s
@@ -89,6 +90,7 @@ func (l Limits) run() history.Limits {
 		Backlog: or(l.Backlog, d.Backlog), WarnEvents: or(l.WarnEvents, d.WarnEvents),
 		MaxEvents: or(l.MaxEvents, d.MaxEvents), OpenWaits: or(l.OpenWaits, d.OpenWaits),
 		OpenHooks: or(l.OpenHooks, d.OpenHooks), OpenTasks: or(l.OpenTasks, d.OpenTasks),
+		OpenUpdates:   or(l.OpenUpdates, d.OpenUpdates),
 		TurnEvents:    or(l.TurnEvents, d.TurnEvents),
 		BlockFirstSec: or(int(l.BlockFirst/time.Second), d.BlockFirstSec),
 		BlockMaxSec:   or(int(l.BlockMax/time.Second), d.BlockMaxSec),

@@ -16,6 +16,7 @@ import (
 type Context struct {
 	reads
 	spec spec.WorkflowSpec
+	auth *authority
 	now  time.Time
 	keys *tokens.Keyring
 

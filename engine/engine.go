@@ -29,7 +29,8 @@ type Engine struct {
 	live        *liveCodes
 	registry    *registry
 	exec        *executor
-	waiters     *waiters
+	waiters     *waiters[history.RunKey, db.RunView]
+	answers     *waiters[db.UpdateKey, struct{}]
 	nudges      chan struct{} // holds one: more would say nothing new
 	handed      chan struct{} // as nudges, for runs that this process made due
 	tasks       chan struct{} // as nudges, for tasks
@@ -66,11 +67,13 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		Takes: e.takes, Handed: func() { hint(e.handed) }, Ready: e.ready,
 		Tasked: e.tasked, Withdrawn: e.withdrawn, TaskLease: cfg.StepLease,
 		Reserve: e.reserve, Begun: e.begun, Release: e.release,
-		Ended: func(key history.RunKey, end *db.RunView) { e.waiters.wake(key, end) },
+		Ended:    func(key history.RunKey, end *db.RunView) { e.waiters.wake(key, end) },
+		Answered: e.answered,
 	})
 	e.versions = &versions{load: e.store.SpecVersion, clock: cfg.Clock}
 	e.live = &liveCodes{load: e.store.LiveCodes, clock: cfg.Clock}
-	e.waiters = newWaiters(e.store.EndedRuns, cfg.Logger)
+	e.waiters = newWaiters[history.RunKey, db.RunView](e.store.EndedRuns, cfg.Logger)
+	e.answers = newWaiters[db.UpdateKey, struct{}](e.store.EndedUpdates, cfg.Logger)
 	if err := e.store.CheckKeys(ctx, keyChecks(cfg)); err != nil {
 		return nil, fmt.Errorf("check token keys: %w", err)
 	}
@@ -123,8 +126,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		return nil
 	})
 	work.Go(func() error { return e.waiters.run(ctx) })
+	work.Go(func() error { return e.answers.run(ctx) })
 	work.Go(func() error {
-		return e.store.Listen(ctx, db.Heed{Ready: e.wake, Ended: e.waiters.poll, Tasks: func() { hint(e.tasks) }})
+		return e.store.Listen(ctx, db.Heed{Ready: e.wake, Ended: e.pollEnds, Tasks: func() { hint(e.tasks) }})
 	})
 	if len(codes) > 0 {
 		d := &dispatcher{
@@ -149,6 +153,19 @@ func (e *Engine) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// answered is told which updates of a run have ended.
+func (e *Engine) answered(run history.RunKey, ids []spec.UpdateID) {
+	for _, id := range ids {
+		e.answers.wake(db.UpdateKey{Run: run, ID: id}, nil)
+	}
+}
+
+// pollEnds has waiting callers look for ends in other processes.
+func (e *Engine) pollEnds() {
+	e.waiters.poll()
+	e.answers.poll()
 }
 
 // ready is told which run became due, or of any run by the zero reference.
@@ -223,12 +240,12 @@ func (e *Engine) NewID() string { return e.cfg.NewID() }
 type Stats struct {
 	AbandonedCalls   int // calls of workflow functions that ran too long and have not returned
 	AbandonedQueries int // calls of query handlers, likewise
-	Waiters          int // callers in Wait
+	Waiters          int // callers in Wait and WaitUpdate
 }
 
 // Stats reads them; it costs no query.
 func (e *Engine) Stats() Stats {
 	return Stats{
-		AbandonedCalls: e.exec.stuck.count(), AbandonedQueries: int(e.exec.strayQueries.Load()), Waiters: e.waiters.waiting(),
+		AbandonedCalls: e.exec.stuck.count(), AbandonedQueries: int(e.exec.strayQueries.Load()), Waiters: e.waiters.waiting() + e.answers.waiting(),
 	}
 }

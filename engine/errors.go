@@ -24,6 +24,8 @@ var (
 	ErrTokenNotFound = history.ErrTokenNotFound
 	// ErrSignalNotFound: the run has accepted no signal of this ID.
 	ErrSignalNotFound = db.ErrSignalNotFound
+	// ErrUpdateNotFound: the run has accepted no update of this ID.
+	ErrUpdateNotFound = db.ErrUpdateNotFound
 	// ErrWorkflowNotFound: no workflow of this name, or of this version, was ever registered.
 	ErrWorkflowNotFound = db.ErrWorkflowNotFound
 	// ErrRunEnded: the run completed, failed or was cancelled, and takes no new message.

@@ -136,7 +136,6 @@ func TestQuery_handlers_fit_the_spec(t *testing.T) {
 		"queries/a, nil":            {two, []engine.CodeOption{engine.OnQuery("a", nil)}},
 		"queries/a, typed nil":      {two, []engine.CodeOption{engine.Query[int, int]("a", nil)}},
 		"query":                     {two, []engine.CodeOption{engine.OnQuery(" ", one)}},
-		"updates/u":                 {spec.WorkflowSpec{Name: "w", Version: "1", Updates: []spec.Update{{Name: "u"}}}, nil},
 		"queries/a/arg_schema":      withQuery(spec.Query{Name: "a", Args: []byte(`{"type":7}`)}),
 		"queries/a/response_schema": withQuery(spec.Query{Name: "a", Response: []byte(`{"$ref":"http://x/y"}`)}),
 		"updates/u/response_schema": {spec.WorkflowSpec{Name: "w", Version: "1", Updates: []spec.Update{{Name: "u", Response: []byte(`[]`)}}}, nil},

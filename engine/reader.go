@@ -36,6 +36,8 @@ type Reader interface {
 	CallDelivered(callID string) bool
 	CallFailed(callID string) (*CallFailure, bool)
 	Signals(name string) []Signal
+	Updates(name string) []Update
+	CompletedUpdates(name string) []Update
 
 	use() *history.State
 }

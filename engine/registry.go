@@ -18,6 +18,7 @@ import (
 // registration is the code of one workflow version in this process.
 type registration struct {
 	spec    spec.WorkflowSpec
+	auth    *authority // of the same spec
 	fn      Workflow
 	queries map[string]QueryFunc
 	slots   chan struct{} // one taken by each call of a query handler
@@ -83,8 +84,8 @@ const registerTimeout = 10 * time.Second
 // The options are the handlers of the queries that the spec declares, each of which needs one.
 //
 // Registering an equal spec again, in this or another process, changes nothing. Errors: *InvalidError for a malformed
-// spec or schema, a declared query without a handler and a handler of an undeclared one, *SpecChangedError when the version is stored with another spec (in Dev mode it is replaced, for new
-// runs only, with a warning in the log), ErrUnavailable.
+// spec or schema, a declared query without a handler and a handler of an undeclared one, *SpecChangedError when the version
+// is stored with another spec (in Dev mode it is replaced, for new runs only, with a warning in the log), ErrUnavailable.
 func (e *Engine) Register(s spec.WorkflowSpec, fn Workflow, opts ...CodeOption) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (e *Engine) Register(s spec.WorkflowSpec, fn Workflow, opts ...CodeOption) 
 	if err != nil {
 		return err
 	}
-	code, err := newRegistration(s, fn, opts)
+	code, err := newRegistration(a, fn, opts)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type Rehearsal struct {
 	hooks   map[spec.HookID]history.Hook
 	tasks   map[history.TaskKey]history.Task
 	held    bool
+	updates map[spec.UpdateID]history.Update
 }
 
 // RehearsalConfig is what a Rehearsal is made of. Every field is required but Limits, CallBudget and Logger, whose zero
@@ -59,7 +60,7 @@ func Rehearse(s spec.WorkflowSpec, fn Workflow, cfg RehearsalConfig) (*Rehearsal
 	if err != nil {
 		return nil, err
 	}
-	code, err := newRegistration(s, fn, cfg.Code)
+	code, err := newRegistration(auth, fn, cfg.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,8 @@ func Rehearse(s spec.WorkflowSpec, fn Workflow, cfg RehearsalConfig) (*Rehearsal
 		exec: exec,
 		code: code, auth: auth, now: cfg.Now.UTC().Truncate(time.Microsecond), key: key,
 		signals: map[spec.SignalID]history.Signal{}, hooks: map[spec.HookID]history.Hook{},
-		tasks: map[history.TaskKey]history.Task{},
+		tasks:   map[history.TaskKey]history.Task{},
+		updates: map[spec.UpdateID]history.Update{},
 	}, nil
 }
 

@@ -27,7 +27,8 @@ func (r *Rehearsal) parse(raw []byte) (canon.Payload, error) {
 func (r *Rehearsal) accept(m history.Message) (Receipt, error) {
 	records := history.Records{
 		Run: r.run, Known: r.begun(), Fresh: len(r.events) == 0, Signals: r.signals, Hooks: r.hooks,
-		Tasks: r.tasks,
+		Tasks:   r.tasks,
+		Updates: r.updates, OpenUpdates: r.openUpdates(),
 	}
 	receipt, err := records.Accept(m, r.auth, r.exec.limits, r.now)
 	if err != nil {
@@ -133,6 +134,11 @@ func (r *Rehearsal) commit(out history.Outcome) error {
 		r.hooks[h.ID] = h
 	}
 	r.keepTasks(out.NewTasks, out.ClosedTasks)
+	for _, end := range out.EndedUpdates {
+		u := r.updates[end.ID]
+		u.State, u.ResolvedAt, u.ResolvedSeq = end.State, end.ResolvedAt, end.ResolvedSeq
+		r.updates[end.ID] = u
+	}
 	return nil
 }
 
@@ -141,12 +147,8 @@ func (r *Rehearsal) fold() (*history.State, error) {
 	first := int(r.run.FirstSeq) - 1
 	var carried []history.Event
 	if opening, ok := r.events[first].Data.(*history.RunContinued); ok {
-		for _, span := range opening.Unread {
-			for _, e := range r.events[span.From-1 : span.To] {
-				if _, ok := e.Data.(*history.SignalReceived); ok {
-					carried = append(carried, e)
-				}
-			}
+		for _, span := range opening.Carried() {
+			carried = append(carried, r.events[span.From-1:span.To]...)
 		}
 	}
 	return history.Fold(r.key, carried, r.events[first:])

@@ -60,7 +60,7 @@ func TestSecretsAreInNoError(t *testing.T) {
 	t.Parallel()
 	cfg := testConfig(t, pgtest.New(t))
 	cfg.Limits = engine.Limits{PayloadBytes: 4096, Backlog: 2}
-	r := idle(t, cfg, vault)
+	r := idle(t, cfg, vault, scribe)
 	if err := r.Register(oracleSpec, asleep, oracle...); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestSecretsAreInNoError(t *testing.T) {
 	p := &provocation{rig: r, minted: r.link("run", "answer").Token.Reveal(), gone: r.link("ended", "answer").Token.Reveal()}
 	all := map[string]provoked{}
 	for _, part := range []map[string]provoked{
-		p.ofRuns(), p.ofHooks(), p.ofPayloads(), p.ofKeys(), p.ofTheDatabase(), p.ofHistory(), p.ofTasks(), p.ofQueries(),
+		p.ofRuns(), p.ofHooks(), p.ofPayloads(), p.ofKeys(), p.ofTheDatabase(), p.ofHistory(), p.ofTasks(), p.ofQueries(), p.ofUpdates(),
 	} {
 		for name, e := range part {
 			all[name] = e

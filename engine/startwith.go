@@ -39,9 +39,34 @@ func (h *Handle) SignalWithStart(ctx context.Context, start StartRequest, signal
 	if signal.RunID != start.RunID {
 		return Receipt{}, &InvalidError{Field: "run_id", Rule: "must be that of the start"}
 	}
-	if m.Send, err = h.signal(signal); err != nil {
+	send, err := h.signal(signal)
+	if err != nil {
 		return Receipt{}, err
 	}
+	m.Send = send
+	return h.e.accept(ctx, m)
+}
+
+// UpdateWithStart starts a run and sends it an update, in one transaction, under the rules of SignalWithStart: it is
+// idempotent by (run, UpdateID), and an update that is refused starts no run. What the run answers is told by WaitUpdate.
+//
+// Errors: those of SendUpdate but ErrRunNotFound; of the start, those of SignalWithStart.
+func (h *Handle) UpdateWithStart(ctx context.Context, start StartRequest, update UpdateRequest) (Receipt, error) {
+	m, err := h.startWith(ctx, start)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if update.RunID == "" {
+		update.RunID = start.RunID
+	}
+	if update.RunID != start.RunID {
+		return Receipt{}, &InvalidError{Field: "run_id", Rule: "must be that of the start"}
+	}
+	send, err := h.update(update)
+	if err != nil {
+		return Receipt{}, err
+	}
+	m.Send = send
 	return h.e.accept(ctx, m)
 }
 

@@ -59,9 +59,9 @@ func (h *Handle) Wait(ctx context.Context, id spec.RunID) (Snapshot, error) {
 // lookAfter is how long a caller waits for the turn under way before it looks for itself.
 const lookAfter = 20 * time.Millisecond
 
-// soon waits a moment for the end of a run to be told. Nil says to look: also when the caller or the process ends, which
+// soon waits a moment for an end to be told. Nil says to look: also when the caller or the process ends, which
 // comes out then.
-func soon(ctx context.Context, woken <-chan *db.RunView) *db.RunView {
+func soon[V any](ctx context.Context, woken <-chan *V) *V {
 	timer := time.NewTimer(lookAfter)
 	defer timer.Stop()
 	select {

@@ -13,7 +13,7 @@ import (
 
 func TestWaitersAreBoundedAndForgotten(t *testing.T) {
 	t.Parallel()
-	w := newWaiters(nil, zerolog.Nop())
+	w := newWaiters[history.RunKey, db.RunView](nil, zerolog.Nop())
 	key := history.RunKey{Namespace: "n", RunID: "r"}
 	leaves := make([]func(), 0, maxWaiters)
 	for range maxWaiters {
@@ -30,8 +30,8 @@ func TestWaitersAreBoundedAndForgotten(t *testing.T) {
 		leave()
 		leave() // twice is once
 	}
-	if w.waiting() != 0 || len(w.byRun) != 0 {
-		t.Errorf("%d waiters, %d runs are left", w.waiting(), len(w.byRun))
+	if w.waiting() != 0 || len(w.byKey) != 0 {
+		t.Errorf("%d waiters, %d runs are left", w.waiting(), len(w.byKey))
 	}
 }
 
@@ -39,7 +39,7 @@ func TestWaitersAskOnceForAllRuns(t *testing.T) {
 	t.Parallel()
 	asked := make(chan int)
 	one, two := history.RunKey{RunID: "1"}, history.RunKey{RunID: "2"}
-	w := newWaiters(func(_ context.Context, keys []history.RunKey) ([]history.RunKey, error) {
+	w := newWaiters[history.RunKey, db.RunView](func(_ context.Context, keys []history.RunKey) ([]history.RunKey, error) {
 		asked <- len(keys)
 		return []history.RunKey{two}, errors.New("and then the connection broke")
 	}, zerolog.Nop())

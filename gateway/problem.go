@@ -89,6 +89,10 @@ var (
 		code: "signal-conflict", status: 409, verdict: engine.VerdictConflict,
 		title: "Signal conflict", detail: "A signal of this ID was accepted with other content.",
 	}
+	updateConflict = &problem{
+		code: "update-conflict", status: 409, verdict: engine.VerdictConflict,
+		title: "Update conflict", detail: "An update of this ID was accepted with other content.",
+	}
 	hookPayloadConflict = &problem{
 		code: "hook-payload-conflict", status: 409, verdict: engine.VerdictConflict,
 		title: "Hook payload conflict", detail: "The hook was answered with another payload; that answer stands.",
@@ -125,6 +129,18 @@ var (
 		code: "payload-schema", status: 422, verdict: engine.VerdictInvalid,
 		title: "Payload breaks its schema", detail: "The payload breaks the declared schema; violations name the places.",
 	}
+	updateNotDeclared = &problem{
+		code: "update-not-declared", status: 422, verdict: engine.VerdictInvalid,
+		title: "Update not declared", detail: "The workflow of the run declares no update of this name.",
+	}
+	updateRejected = &problem{
+		code: "update-rejected", status: 422, verdict: engine.VerdictInvalid,
+		title: "Update rejected", detail: "The workflow took the update and refused it; violations say why.",
+	}
+	updateOrphaned = &problem{
+		code: "update-orphaned", status: 410, verdict: engine.VerdictGone,
+		title: "Update orphaned", detail: "The run ended before it answered the update; cause says how.",
+	}
 	queryNotDeclared = &problem{
 		code: "query-not-declared", status: 404, verdict: engine.VerdictUnknown,
 		title: "Query not declared", detail: "The workflow of the run declares no query of this name.",
@@ -135,7 +151,7 @@ var (
 	}
 	signalBacklogFull = &problem{
 		code: "signal-backlog-full", status: 429, verdict: engine.VerdictBusy, retryable: true,
-		title: "Signal backlog full", detail: "The run holds as many unread signals as it may; send again later.",
+		title: "Signal backlog full", detail: "The run holds as many unread signals or open updates as it may; send again later.",
 	}
 )
 

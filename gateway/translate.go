@@ -18,6 +18,8 @@ var sentinels = []struct {
 	{engine.ErrHookNotFound, notFound},
 	{engine.ErrTokenNotFound, notFound},
 	{engine.ErrSignalNotFound, notFound},
+	{engine.ErrUpdateNotFound, notFound},
+	{engine.ErrUpdateUndeclared, updateNotDeclared},
 	{engine.ErrWorkflowNotFound, notFound},
 	{engine.ErrQueryUndeclared, queryNotDeclared},
 	{engine.ErrLetterNotFound, notFound},
@@ -81,7 +83,24 @@ func translateTyped(err error) *refusal {
 	if e, ok := errors.AsType[*engine.HookClosedError](err); ok {
 		return &refusal{problem: hookClosed, cause: string(e.Cause)}
 	}
+	if r := translateUpdate(err); r != nil {
+		return r
+	}
 	return translateQuery(err)
+}
+
+// translateUpdate translates what becomes of an update. The workflow's own words are for callers.
+func translateUpdate(err error) *refusal {
+	if e, ok := errors.AsType[*engine.UpdateConflictError](err); ok {
+		return &refusal{problem: updateConflict, differs: e.Differs}
+	}
+	if e, ok := errors.AsType[*engine.UpdateRejectedError](err); ok {
+		return &refusal{problem: updateRejected, violations: []violation{{Message: e.Reason}}}
+	}
+	if e, ok := errors.AsType[*engine.UpdateOrphanedError](err); ok {
+		return &refusal{problem: updateOrphaned, cause: string(e.Cause)}
+	}
+	return nil
 }
 
 // translateQuery translates what the handler of a query does. Its own words are for callers, as a run's failure is.

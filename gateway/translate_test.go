@@ -50,6 +50,11 @@ var samples = map[string]struct {
 	"RunConflictError":    {&engine.RunConflictError{Differs: []string{"input"}}, 409, "run-conflict"},
 	"SignalConflictError": {&engine.SignalConflictError{Differs: []string{"name"}}, 409, "signal-conflict"},
 	"HookConflictError":   {&engine.HookConflictError{Differs: []string{"payload"}}, 409, "hook-payload-conflict"},
+	"ErrUpdateNotFound":   {engine.ErrUpdateNotFound, 404, "not-found"},
+	"ErrUpdateUndeclared": {engine.ErrUpdateUndeclared, 422, "update-not-declared"},
+	"UpdateConflictError": {&engine.UpdateConflictError{Differs: []string{"name"}}, 409, "update-conflict"},
+	"UpdateRejectedError": {&engine.UpdateRejectedError{Reason: "no"}, 422, "update-rejected"},
+	"UpdateOrphanedError": {&engine.UpdateOrphanedError{Cause: "cancelled"}, 410, "update-orphaned"},
 	"StartError":          {&engine.StartError{Err: engine.ErrWorkflowNotFound}, 404, "not-found"},
 	"HookClosedError":     {&engine.HookClosedError{Cause: "expired"}, 410, "hook-closed"},
 }
@@ -158,7 +163,8 @@ func everyProblem() []*problem {
 		expectationFailed, headersTooLarge, malformedPayload, invalidArgument, keyInvalid, unauthorized, forbidden,
 		tokenHostSupplied, runConflict, signalConflict, hookPayloadConflict, hookAlreadyResumed, hookClosed, runEnded,
 		signalNotDeclared, payloadSchema, signalBacklogFull, unavailable, internal,
-		letterDecided, taskClosed, queryNotDeclared, queryRefused, codeMissing, queryTimeout, queryFailed,
+		letterDecided, taskClosed, updateConflict, updateNotDeclared, updateRejected, updateOrphaned,
+		queryNotDeclared, queryRefused, codeMissing, queryTimeout, queryFailed,
 	}
 	return all
 }

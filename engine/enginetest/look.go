@@ -89,6 +89,25 @@ func (r *Run) TryQuery(name string, arg any) (json.RawMessage, error) {
 	return r.r.Query(name, r.encode(arg))
 }
 
+// UpdateResult decodes the result of an update. It fails the test unless the update is completed.
+func (r *Run) UpdateResult(id spec.UpdateID, into any) {
+	r.t.Helper()
+	u, err := r.TryUpdateResult(id)
+	if err != nil || u.State != engine.UpdateCompleted {
+		r.t.Fatalf("update %q is %q: %v\n%s", id, u.State, err, r.trace())
+	}
+	if err := json.Unmarshal(u.Result, into); err != nil {
+		r.t.Fatalf("decode the result of update %q: %v", id, err)
+	}
+}
+
+// TryUpdateResult tells what became of an update, as Handle.UpdateResult does: the error says that it was rejected or
+// orphaned, or that there is none.
+func (r *Run) TryUpdateResult(id spec.UpdateID) (engine.UpdateResult, error) {
+	r.t.Helper()
+	return r.r.UpdateResult(id)
+}
+
 // Hook is a hook as callers may see it. It fails the test when the hook was never created.
 func (r *Run) Hook(id spec.HookID) engine.HookView {
 	r.t.Helper()

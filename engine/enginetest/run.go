@@ -19,6 +19,7 @@ type Run struct {
 	r       *engine.Rehearsal
 	started time.Time
 	signals int  // sent without an ID of the test's
+	updates int  // likewise
 	blocks  bool // a blocked run is expected
 }
 
@@ -112,6 +113,31 @@ func (r *Run) TrySignal(id spec.SignalID, name string, payload any) (engine.Rece
 	r.t.Helper()
 	receipt, err := r.r.SendSignal(id, name, r.encode(payload))
 	r.check("signal " + name)
+	return receipt, err
+}
+
+// Update sends an update under a new ID, which it returns.
+func (r *Run) Update(name string, arg any) spec.UpdateID {
+	r.t.Helper()
+	r.updates++
+	id := spec.UpdateID(fmt.Sprintf("update-%d", r.updates))
+	r.UpdateAs(id, name, arg)
+	return id
+}
+
+// UpdateAs sends an update under an ID.
+func (r *Run) UpdateAs(id spec.UpdateID, name string, arg any) engine.Receipt {
+	r.t.Helper()
+	receipt, err := r.TryUpdate(id, name, arg)
+	r.done("update "+name, err)
+	return receipt
+}
+
+// TryUpdate sends an update that may be refused at the door. What the run answers is told by UpdateResult.
+func (r *Run) TryUpdate(id spec.UpdateID, name string, arg any) (engine.Receipt, error) {
+	r.t.Helper()
+	receipt, err := r.r.SendUpdate(id, name, r.encode(arg))
+	r.check("update " + name)
 	return receipt, err
 }
 

@@ -129,6 +129,10 @@ func withoutPayload(e Event) Event {
 		bare := *d
 		bare.Payload = canon.Payload{}
 		e.Data = &bare
+	case *UpdateCompleted:
+		bare := *d
+		bare.Output = canon.Payload{}
+		e.Data = &bare
 	}
 	return e
 }

@@ -41,6 +41,7 @@ type State struct {
 	unread  inbox
 	updates index[*knownUpdate] // of the generation
 	asking  []*knownUpdate      // open updates, in order of acceptance
+	done    []*knownUpdate      // completed updates, in order of completion
 	pending []fact              // accepted and not yet taken, in order of acceptance
 	takenTo int64               // messages up to this seq are taken
 	bound   int32               // hooks that would go over into the next generation; the limit of hooks is on these
@@ -131,7 +132,7 @@ func (s *State) reset() {
 	s.tasks, s.working, s.engaged = index[*task]{}, nil, 0
 	s.queue, s.ticking, s.bound, s.settled = nil, nil, 0, 0
 	s.opening, s.cancelled, s.moments = 0, 0, nil
-	s.updates, s.asking = index[*knownUpdate]{}, nil
+	s.updates, s.asking, s.done = index[*knownUpdate]{}, nil, nil
 	s.pending = nil
 	s.opened = false
 }

@@ -96,6 +96,9 @@ func dump(s *State) map[string]string {
 	for id, u := range s.updates.things() {
 		out["update "+id] = fmt.Sprint(u.seq, u.at, u.state, *u.data)
 	}
+	for _, u := range s.done {
+		out["done"] += string(u.data.UpdateID) + "=" + string(u.output.Bytes()) + " "
+	}
 	for _, u := range s.asking {
 		out["asking"] += string(u.data.UpdateID) + " "
 	}

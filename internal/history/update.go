@@ -35,10 +35,11 @@ type Update struct {
 
 // knownUpdate is an update that the generation knows: an open one, or one that was answered in it.
 type knownUpdate struct {
-	seq   int64
-	at    time.Time
-	data  *UpdateReceived // what is left of an answered one has no payload
-	state UpdateState
+	seq    int64
+	at     time.Time
+	data   *UpdateReceived // has no payload left where nobody asks for it any more: of a rejected or an orphaned one
+	state  UpdateState
+	output canon.Payload // of a completed one
 }
 
 func (u *knownUpdate) label() string { return string(u.data.UpdateID) }
@@ -65,34 +66,39 @@ func (s *State) applyUpdate(e Event) string {
 		}
 		s.pending = append(s.pending, fact{seq: e.Seq, at: e.At, kind: factUpdate})
 	case *UpdateCompleted:
-		return s.answerUpdate(d.UpdateID, UpdateIsCompleted)
+		return s.answerUpdate(d.UpdateID, UpdateIsCompleted, d.Output)
 	case *UpdateRejected:
-		return s.answerUpdate(d.UpdateID, UpdateIsRejected)
+		return s.answerUpdate(d.UpdateID, UpdateIsRejected, canon.Payload{})
 	case *UpdateOrphaned:
 		if rule := endingCause(d.Cause); rule != "" {
 			return rule
 		}
-		return s.endUpdate(d.UpdateID, UpdateIsOrphaned)
+		return s.endUpdate(d.UpdateID, UpdateIsOrphaned, canon.Payload{})
 	}
 	return ""
 }
 
-func (s *State) answerUpdate(id spec.UpdateID, state UpdateState) string {
+func (s *State) answerUpdate(id spec.UpdateID, state UpdateState, output canon.Payload) string {
 	if u, known := s.updates.get(string(id)); known && !s.shown(u) {
 		return "the update was not shown"
 	}
 	s.opened = true
-	return s.endUpdate(id, state)
+	return s.endUpdate(id, state, output)
 }
 
-func (s *State) endUpdate(id spec.UpdateID, state UpdateState) string {
+func (s *State) endUpdate(id spec.UpdateID, state UpdateState, output canon.Payload) string {
 	u, known := s.updates.get(string(id))
 	if !known || u.state != UpdateIsOpen {
 		return "the update is not open"
 	}
-	bare := *u.data
-	bare.Payload = canon.Payload{}
-	u.state, u.data = state, &bare
+	u.state, u.output = state, output
+	if state == UpdateIsCompleted {
+		s.done = append(s.done, u)
+	} else {
+		bare := *u.data
+		bare.Payload = canon.Payload{}
+		u.data = &bare
+	}
 	i := slices.Index(s.asking, u)
 	s.asking = slices.Delete(s.asking, i, i+1)
 	return ""
@@ -127,4 +133,30 @@ func (s *State) Updates(name string) []*UpdateReceived {
 		}
 	}
 	return shown
+}
+
+// DoneUpdate is an update with its result.
+type DoneUpdate struct {
+	*UpdateReceived
+	Output canon.Payload
+}
+
+// DoneUpdates lists the updates of a name that the generation has completed, in the order in which it did.
+func (s *State) DoneUpdates(name string) []DoneUpdate {
+	var done []DoneUpdate
+	for _, u := range s.done {
+		if u.data.Name == name {
+			done = append(done, DoneUpdate{u.data, u.output})
+		}
+	}
+	return done
+}
+
+// UpdateName gives the name of an update that workflow code may know of, and whether it is still to be answered.
+func (s *State) UpdateName(id spec.UpdateID) (name string, open bool) {
+	u, known := s.updates.get(string(id))
+	if !known || !s.shown(u) {
+		return "", false
+	}
+	return u.data.Name, u.state == UpdateIsOpen
 }

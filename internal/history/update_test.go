@@ -136,6 +136,13 @@ func TestUpdate_is_taken_in_order_and_answered(t *testing.T) {
 	if want := []string{"[] 0", "[u1] 0", "[] 1", "[u2] 1"}; !slices.Equal(seen, want) {
 		t.Errorf("seen %v, want %v", seen, want)
 	}
+	var done []string
+	for _, u := range r.cold().DoneUpdates("yes") {
+		done = append(done, string(u.UpdateID)+string(u.Payload.Bytes())+string(u.Output.Bytes()))
+	}
+	if want := []string{"u111", "u222"}; !slices.Equal(done, want) {
+		t.Errorf("done %v, want %v", done, want)
+	}
 	for _, id := range []spec.UpdateID{"u1", "u2"} {
 		u := r.updates[id]
 		d := r.events[u.ResolvedSeq-1].Data.(*UpdateCompleted)
