@@ -33,6 +33,7 @@ type receipt struct {
 	RunID      spec.RunID    `json:"run_id,omitempty"`
 	HookID     spec.HookID   `json:"hook_id,omitempty"`
 	SignalID   spec.SignalID `json:"signal_id,omitempty"`
+	UpdateID   spec.UpdateID `json:"update_id,omitempty"`
 	Sequence   int64         `json:"sequence,omitempty"`
 	ReceivedAt *stamp        `json:"received_at,omitempty"`
 }
@@ -44,7 +45,7 @@ func namelessReceipt(r engine.Receipt) receipt {
 
 func fullReceipt(r engine.Receipt) receipt {
 	out := namelessReceipt(r)
-	out.RunID, out.HookID, out.SignalID = r.Run.RunID, r.HookID, r.SignalID
+	out.RunID, out.HookID, out.SignalID, out.UpdateID = r.Run.RunID, r.HookID, r.SignalID, r.UpdateID
 	return out
 }
 

@@ -30,11 +30,12 @@ type call struct {
 	run    spec.RunID
 	hook   spec.HookID
 	signal spec.SignalID
+	update spec.UpdateID
 	letter string // ID of a dead letter
-	name   string // of a signal or a workflow
+	name   string // of a signal, an update, a query or a workflow
 	token  string // as it stands in the path
 
-	key    string         // of the signals route: the signal's ID, empty when the caller named none
+	key    string         // of a keyed route: the ID of the signal or the update, empty when the caller named none
 	actor  string         // of an authenticated caller
 	handle *engine.Handle // the use cases of the caller's namespace
 }

@@ -23,6 +23,13 @@ var doorSpec = spec.WorkflowSpec{
 		{Name: "a/b ü", Args: json.RawMessage(`{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`)},
 		{Name: "do"},
 	},
+	Updates: []spec.Update{
+		{
+			Name: "set", Description: "Answered at once.", Response: json.RawMessage(`{"type":"object"}`),
+			Args: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`),
+		},
+		{Name: "a/b ü", Description: "Answered once the door got a signal any/thing."},
+	},
 	Hooks: []spec.Hook{
 		{Name: "internal", Audience: spec.Internal},
 		{Name: "soft", DisposableByToken: true},
@@ -63,9 +70,41 @@ type doorInput struct {
 	Stay    bool          `json:"stay,omitempty"` // goes on waiting for "end" after the answer
 }
 
-// door ends as the signal "end" says: "complete", "fail", "again" for a new generation, "dispose" for withdrawing the
-// hook, "block" for an error. Without Stay an answer to the hook completes the run.
+// answersOf are the answers to the updates of a door: its own argument to "set", unless that is negative, and null to the
+// others.
+func answersOf(ctx *engine.Context) []engine.Decision {
+	var all []engine.Decision
+	for _, u := range ctx.Updates("set") {
+		arg, err := engine.UpdateArg[struct{ N float64 }](u)
+		switch {
+		case err != nil:
+			all = append(all, ctx.RejectUpdate(u.ID, err))
+		case arg.N < 0:
+			all = append(all, ctx.RejectUpdate(u.ID, errors.New("less than nothing")))
+		default:
+			all = append(all, ctx.CompleteUpdate(u.ID, u.Arg))
+		}
+	}
+	if len(ctx.Signals("any/thing")) > 0 {
+		for _, u := range ctx.Updates("a/b ü") {
+			all = append(all, ctx.CompleteUpdate(u.ID, nil))
+		}
+	}
+	return all
+}
+
+// door is a door that answers its updates.
 func door(ctx *engine.Context) (engine.Decision, error) {
+	d, err := shut(ctx)
+	if answers := answersOf(ctx); err == nil && len(answers) > 0 {
+		d = ctx.Await(append(answers, d)...)
+	}
+	return d, err
+}
+
+// shut ends as the signal "end" says: "complete", "fail", "again" for a new generation, "dispose" for withdrawing the
+// hook, "block" for an error. Without Stay an answer to the hook completes the run.
+func shut(ctx *engine.Context) (engine.Decision, error) {
 	in, err := engine.Input[doorInput](ctx)
 	if err != nil {
 		return engine.Decision{}, err

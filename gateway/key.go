@@ -6,12 +6,13 @@ import (
 	"github.com/flowgate-go/flowgate/spec"
 )
 
-// signalKey returns the idempotency key that names a signal, empty when the caller gives none. The header's bytes are
+// signalKey returns the idempotency key that names a signal or an update, empty when the caller gives none. The header's bytes are
 // taken as they are and win over the parameter, which is form-decoded once; each one present must be valid, also the
-// one that loses. A repeated header was refused before.
-func signalKey(c *fiber.Ctx) (string, error) {
+// one that loses. A repeated header was refused
+// before. The route may know other parameters.
+func signalKey(c *fiber.Ctx, others ...string) (string, error) {
 	key, given := "", false
-	query, err := queryOf(c, "idempotency_key")
+	query, err := queryOf(c, append([]string{"idempotency_key"}, others...)...)
 	if err != nil {
 		return "", err
 	}

@@ -20,6 +20,7 @@ type route struct {
 	needs   scope // of an API caller; empty where a token is the credential
 	also    scope // another one; empty where one is enough
 	keyed   bool  // whether an idempotency key means something
+	waits   bool  // whether a keyed route takes ?wait
 	serve   handler
 }
 
@@ -39,6 +40,12 @@ func (g *Gateway) routes() []route {
 
 		{method: "POST", pattern: "/v1/runs/{run}/signals/{name}", needs: scopeSignalsSend, keyed: true, serve: g.sendSignal},
 		{method: "GET", pattern: "/v1/runs/{run}/signals/{signal}", needs: scopeRunsRead, serve: g.showSignal},
+
+		{
+			method: "POST", pattern: "/v1/runs/{run}/updates/{name}",
+			needs: scopeSignalsSend, keyed: true, waits: true, serve: g.sendUpdate,
+		},
+		{method: "GET", pattern: "/v1/runs/{run}/updates/{update}", needs: scopeRunsRead, serve: g.showUpdate},
 
 		{method: "GET", pattern: "/v1/runs/{run}/queries/{name}", needs: scopeRunsRead, serve: g.askQuery},
 		{method: "POST", pattern: "/v1/runs/{run}/queries/{name}", needs: scopeRunsRead, serve: g.askQueryWith},
@@ -61,6 +68,10 @@ func (g *Gateway) routes() []route {
 		{
 			method: "POST", pattern: "/v1/workflows/{workflow}/signal-with-start",
 			needs: scopeRunsStart, also: scopeSignalsSend, keyed: true, serve: g.signalWithStart,
+		},
+		{
+			method: "POST", pattern: "/v1/workflows/{workflow}/update-with-start",
+			needs: scopeRunsStart, also: scopeSignalsSend, keyed: true, waits: true, serve: g.updateWithStart,
 		},
 	}
 }
@@ -128,7 +139,11 @@ func (k *call) shape(c *fiber.Ctx, r route) error {
 		return nil
 	}
 	var err error
-	k.key, err = signalKey(c)
+	if r.waits {
+		k.key, err = signalKey(c, "wait")
+	} else {
+		k.key, err = signalKey(c)
+	}
 	return err
 }
 
@@ -151,6 +166,8 @@ func (k *call) setPart(part, raw string) error {
 		k.signal = spec.SignalID(value)
 	case "letter":
 		k.letter = value
+	case "update":
+		k.update = spec.UpdateID(value)
 	default:
 		k.name = value
 	}
@@ -160,7 +177,7 @@ func (k *call) setPart(part, raw string) error {
 // partField is how a violation calls a part of the path: as request bodies and receipts do.
 func partField(part string) string {
 	switch part {
-	case "run", "hook", "signal", "letter":
+	case "run", "hook", "signal", "letter", "update":
 		return part + "_id"
 	}
 	return part

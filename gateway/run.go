@@ -138,7 +138,8 @@ func (g *Gateway) snapshot(ctx context.Context, k *call, wait time.Duration) (en
 	}
 	defer g.waiters.give()
 
-	ended, err := g.awaitEnd(ctx, k, wait)
+	var ended engine.Snapshot
+	g.park(ctx, wait, func(ctx context.Context) { ended, err = k.handle.Wait(ctx, k.run) })
 	if err == nil {
 		return ended, nil
 	}
@@ -147,15 +148,15 @@ func (g *Gateway) snapshot(ctx context.Context, k *call, wait time.Duration) (en
 	return k.handle.Snapshot(ctx, k.run)
 }
 
-// awaitEnd returns the run once it ended. Its error says only that the present state must be read. While parked the
-// request holds no room that others could work in, nor a database connection.
-func (g *Gateway) awaitEnd(ctx context.Context, k *call, wait time.Duration) (engine.Snapshot, error) {
+// park waits in a call, at most so long and not beyond the beginning of a drain. While parked the request holds no room that
+// others could work in, nor a database connection. An error of what waited says only that the present state must be read.
+func (g *Gateway) park(ctx context.Context, wait time.Duration, until func(context.Context)) {
 	g.inFlight.give()
 	defer g.inFlight.force()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	defer context.AfterFunc(g.drain, cancel)()
-	return k.handle.Wait(ctx, k.run)
+	until(ctx)
 }
 
 // showHistory shows the events of one generation, the newest unless another is named.

@@ -88,6 +88,13 @@ type signalView struct {
 	ReceivedAt stamp `json:"received_at"`
 }
 
+// updateView is an update and what became of it.
+type updateView struct {
+	engine.UpdateResult
+	ReceivedAt stamp  `json:"received_at"`
+	ResolvedAt *stamp `json:"resolved_at,omitempty"`
+}
+
 // historyView is a page of events.
 type historyView struct {
 	Events     []eventView `json:"events"`
