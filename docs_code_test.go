@@ -24,7 +24,7 @@ func TestDocs_show_code_of_examples(t *testing.T) {
 		}
 		code.Write(text)
 	}
-	for _, page := range []string{"queries.md", "steps.md", "children.md", "calls.md", "continue-as-new.md"} {
+	for _, page := range []string{"queries.md", "updates.md", "steps.md", "children.md", "calls.md", "continue-as-new.md"} {
 		text, err := os.ReadFile(filepath.Join("docs", page))
 		if err != nil {
 			t.Fatal(err)

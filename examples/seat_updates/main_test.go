@@ -16,6 +16,17 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
+	// the first guest opens the show  201 verdict="accepted" result={"seat":1,"left":1}
+	// Bob wants the same seat         422 verdict="invalid" code="update-rejected" violations=[{"field_path":"","message":"seat 1 is taken"}]
+	// Bob takes any seat              200 verdict="accepted" result={"seat":2,"left":0}
+	// Bob's phone sends it again      200 verdict="duplicate" result={"seat":2,"left":0}
+	// Cem comes too late              422 verdict="invalid" code="update-rejected" violations=[{"field_path":"","message":"the show is sold out"}]
+	// somebody without a name         422 verdict="invalid" code="payload-schema" violations=[{"field_path":"/guest","message":"must have at least 1 characters"}]
+	// what became of Ada's            200 verdict="accepted" result={"seat":1,"left":1}
+	// the show begins                 202 verdict="accepted"
+	// who sits where                  200 verdict="accepted" output={"1":"Ada","2":"Bob"}
+	// Ada's phone sends hers again    200 verdict="duplicate" result={"seat":1,"left":1}
+	// Dan comes after the end         410 verdict="gone" code="run-ended"
 }
 
 func TestSell(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -67,10 +68,12 @@ func Sell(ctx *engine.Context) (engine.Decision, error) {
 func seated(run engine.Reader) (Show, error) {
 	show, err := engine.Input[Show](run)
 	for _, update := range run.CompletedUpdates("seat.reserve") {
+		var given Seat
 		wish, wrong := engine.UpdateArg[Reservation](update)
-		if _, full := show.reserve(wish); err == nil {
-			err = errors.Join(wrong, full)
+		if err = errors.Join(err, wrong, json.Unmarshal(update.Result, &given)); err != nil {
+			return show, err
 		}
+		show.seat(given.Seat, wish.Guest)
 	}
 	return show, err
 }
@@ -91,9 +94,13 @@ func (s *Show) reserve(wish Reservation) (Seat, error) {
 	case s.Taken[seat] != "":
 		return Seat{}, fmt.Errorf("seat %d is taken", seat)
 	}
+	s.seat(seat, wish.Guest)
+	return Seat{Seat: seat, Left: s.Seats - len(s.Taken)}, nil
+}
+
+func (s *Show) seat(seat int, guest string) {
 	if s.Taken == nil {
 		s.Taken = map[int]string{}
 	}
-	s.Taken[seat] = wish.Guest
-	return Seat{Seat: seat, Left: s.Seats - len(s.Taken)}, nil
+	s.Taken[seat] = guest
 }
