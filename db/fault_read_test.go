@@ -33,6 +33,9 @@ func faultReads() map[string]func(s *Store) error {
 		"hooks":          func(s *Store) error { return listHooks(s, HookFilter{}) },
 		"hooks of a run": func(s *Store) error { return listHooks(s, HookFilter{Run: "a/resume"}) },
 		"labelled hooks": func(s *Store) error { return listHooks(s, HookFilter{Labels: spec.Labels{"k": "v"}}) },
+		"update":         func(s *Store) error { _, err := s.ReadUpdate(ctx, UpdateKey{a, "u"}); return err },
+		"no update":      func(s *Store) error { _, err := s.ReadUpdate(ctx, UpdateKey{a, "none"}); return err },
+		"ended updates":  func(s *Store) error { _, err := s.EndedUpdates(ctx, []UpdateKey{{a, "u"}}); return err },
 		"ended runs":     func(s *Store) error { _, err := s.EndedRuns(ctx, []history.RunKey{a}); return err },
 		"spec":           func(s *Store) error { _, err := s.SpecByDigest(ctx, plainSpec); return err },
 		"no spec":        func(s *Store) error { _, err := s.SpecByDigest(ctx, absentSpec); return err },
@@ -66,6 +69,7 @@ func TestFaultAtEveryStatementOfARead(t *testing.T) {
 	f := newFaultRig(t)
 	f.prepare("a", faultMessages()...)
 	f.ok(f.signal("a/resume", "s", "1"))
+	f.ok(f.update("a/resume", "u", "1"))
 	f.sql(`insert into spec_versions (name, version, digest) values ('invoice', '1', $1)`, plainSpec[:])
 	ways := slices.Concat(lostWays[:1], refusedWays("23514", "55P03", "42601"))
 	for name, read := range faultReads() {

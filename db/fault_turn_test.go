@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,10 +16,11 @@ import (
 type turn struct {
 	name    string
 	code    author
-	first   bool // it is the run's first turn
-	signals int  // that came since the turn before
-	blocked bool // and was retried
-	claimed bool // it is not tried alone, as it differs from another one in nothing that is sent
+	first   bool     // it is the run's first turn
+	signals int      // that came since the turn before
+	updates []string // the arguments of those that came since, behind the signals
+	blocked bool     // and was retried
+	claimed bool     // it is not tried alone, as it differs from another one in nothing that is sent
 	finally string
 }
 
@@ -68,6 +70,28 @@ func settlingTurns() []turn {
 					return decide(&history.Fail{Message: "too late"})
 				}
 				return decide(&history.StartTimer{ID: "t", In: &soon})
+			},
+		},
+		{
+			name: "answers updates", updates: []string{"1", `"refuse"`, `"leave"`}, code: approval,
+			finally: "run.started wait.opened update.received update.received update.received update.completed update.rejected facts.taken",
+		},
+		{
+			name: "orphans updates", signals: 1, updates: []string{"1", `"leave"`}, claimed: true, code: approval,
+			finally: "run.started wait.opened signal.received update.received update.received wait.completed update.orphaned " +
+				"update.orphaned run.completed",
+		},
+		{
+			name: "continues with updates", signals: 1, updates: []string{`"leave"`, "1"}, claimed: true,
+			finally: "run.started wait.opened signal.received update.received update.received wait.completed",
+			code: func(s *history.State) history.Decision {
+				if status, _ := s.Wait("w"); status != history.WaitDone {
+					return answering(s, wait("w"))
+				}
+				if s.Generation() == 1 {
+					return decide(&history.ContinueAsNew{Input: null})
+				}
+				return answering(s, wait("more"))
 			},
 		},
 		{
@@ -184,6 +208,9 @@ func (f *faultRig) dueTurns(prefix string, all []turn) {
 			starts = append(starts, f.startOf(run))
 		}
 		messages = append(messages, f.messagesTo(run, t.signals)...)
+		for i, arg := range t.updates {
+			messages = append(messages, f.update(run, fmt.Sprint("u", i), arg))
+		}
 		if t.blocked {
 			messages = append(messages, &history.RetryRun{Run: keyOf(run)})
 		}
