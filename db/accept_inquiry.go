@@ -175,7 +175,6 @@ func (q *inquiry) queue(p *pipeline, mode lockMode) (replies, error) {
 	if len(q.hooks.RunIds) > 0 {
 		r.hooks = queueRows[sqlc.Hook](p, sqlc.KnownHooks, q.hooks)
 	}
-	q.queueUpdates(p, &r)
 	if len(q.cancels) > 0 {
 		namespaces, runs := columns(q.cancels)
 		r.active = queueRows[sqlc.Hook](p, sqlc.ActiveHooks, sqlc.ActiveHooksParams{Namespaces: namespaces, RunIds: runs})
@@ -184,6 +183,7 @@ func (q *inquiry) queue(p *pipeline, mode lockMode) (replies, error) {
 	if len(q.tasks.RunIds) > 0 {
 		r.tasks = queueRows[sqlc.Task](p, sqlc.KnownTasks, q.tasks)
 	}
+	q.queueUpdates(p, &r)
 	r.clock = queueValues[time.Time](p, sqlc.Clock, nil)
 	return r, nil
 }

@@ -15,7 +15,6 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 	}
 	opened := 0
 	in := map[string]Command{}
-	var given map[spec.UpdateID]updateAnswer
 	for i, c := range d.Commands {
 		if c.kind() == KindEnding {
 			if cause, words := t.checkEnding(c, i == len(d.Commands)-1); words != "" {
@@ -24,12 +23,6 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 			continue
 		}
 		if c.kind() == KindUpdate {
-			if given == nil {
-				given = map[spec.UpdateID]updateAnswer{}
-			}
-			if words := t.checkUpdate(c, given); words != "" {
-				return BlockDecision, words
-			}
 			continue
 		}
 		if cause, words := t.checkCommand(c, in[c.id()]); words != "" {
@@ -49,6 +42,9 @@ func (t *Turn) check(d Decision) (BlockCause, string) {
 		return BlockDecision, t.tooManyHooks(more)
 	}
 	if words := t.checkTasks(d); words != "" {
+		return BlockDecision, words
+	}
+	if words := t.checkUpdates(d); words != "" {
 		return BlockDecision, words
 	}
 	return "", ""

@@ -50,6 +50,20 @@ func answerOf(c Command) (spec.UpdateID, updateAnswer, bool) {
 	return "", updateAnswer{}, false
 }
 
+// checkUpdates judges the commands about updates.
+func (t *Turn) checkUpdates(d Decision) string {
+	given := map[spec.UpdateID]updateAnswer{}
+	for _, c := range d.Commands {
+		if c.kind() != KindUpdate {
+			continue
+		}
+		if words := t.checkUpdate(c, given); words != "" {
+			return words
+		}
+	}
+	return ""
+}
+
 // checkUpdate judges a command about updates, beside the answers that the decision has given before.
 func (t *Turn) checkUpdate(c Command, given map[spec.UpdateID]updateAnswer) string {
 	if w, ok := c.(*WaitUpdate); ok {
