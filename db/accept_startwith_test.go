@@ -93,6 +93,7 @@ func TestSignalWithStartInABatch(t *testing.T) {
 		r.signalAndStart("b", "s2", "false"),
 		otherwise,
 		r.signalAndStart("c", "s1", "1"),
+		r.signalAndStart("d", "s1", "false"), // starts nothing, though the batch is stored
 	)
 	r.start(r.Store)
 	var got []string
@@ -102,10 +103,13 @@ func TestSignalWithStartInABatch(t *testing.T) {
 	}
 	want := []string{
 		errShape.Error(), unknownRun, acceptedWord, acceptedWord, acceptedWord, duplicateWord, errShape.Error(), acceptedWord,
-		(&history.RunConflictError{Differs: []string{"workflow"}}).Error(),
+		(&history.RunConflictError{Differs: []string{"workflow"}}).Error(), errShape.Error(),
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+	if runs := value[string](r, `select string_agg(run_id, ' ' order by run_id) from runs`); runs != "a b c" {
+		t.Errorf("runs %s", runs)
 	}
 	r.consistent()
 }
