@@ -89,7 +89,7 @@ func (t *Turn) closeTasks(cause HookState) {
 			t.emit(&StepCancelled{StepID: spec.StepID(open.id), Cause: cause})
 		case KindChild:
 			t.closeChild(open, cause)
-		case KindCall, KindWait, KindTimer, KindHook, KindEnding: // a call is sent; the others are no tasks
+		case KindCall, KindWait, KindTimer, KindHook, KindUpdate, KindEnding: // a call is sent; the others are no tasks
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (t *Turn) settleNext() bool {
 		t.markClosed(spec.HookID(item.id))
 	case KindStep:
 		t.closeRow(item.id)
-	case KindWait, KindTimer, KindChild, KindCall, KindEnding: // have no row to close here
+	case KindWait, KindTimer, KindChild, KindCall, KindUpdate, KindEnding: // have no row to close here
 	}
 	t.emit(item.data())
 	return true
