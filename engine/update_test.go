@@ -313,52 +313,6 @@ func TestUpdate_decisions_with_bad_arguments(t *testing.T) {
 	}
 }
 
-func TestUpdateWithStart(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, counter, other)
-	with := func(run spec.RunID, id spec.UpdateID, name, payload, input string) (engine.Receipt, error) {
-		return r.UpdateWithStart(r.ctx(), engine.StartRequest{Workflow: "counter", RunID: run, Input: []byte(input)},
-			engine.UpdateRequest{UpdateID: id, Name: name, Payload: []byte(payload)})
-	}
-	first, err := with("a", "u", "add", "3", "5")
-	if err != nil || !first.StartedFresh || first.UpdateID != "u" {
-		t.Fatalf("%+v, %v", first, err)
-	}
-	if got := r.answer("a", "u"); got != "completed 8" {
-		t.Error(got)
-	}
-	again, err := with("a", "u", "add", "3", `"another input, by now of the wrong shape"`)
-	if err != nil || again.Verdict != engine.VerdictDuplicate || again.StartedFresh || again.Sequence != first.Sequence {
-		t.Errorf("%+v, %v", again, err)
-	}
-	if next, err := with("a", "v", "add", "1", "99"); err != nil || next.StartedFresh || r.answer("a", "v") != "completed 9" {
-		t.Errorf("%+v, %v", next, err)
-	}
-	for name, refused := range map[string]struct {
-		err error
-		is  func(error) bool
-	}{
-		"undeclared":   {refusedBy(with("b", "u", "none", "1", "null")), same(engine.ErrUpdateUndeclared)},
-		"schema":       {refusedBy(with("b", "u", "add", `"x"`, "null")), kind[*engine.SchemaError]},
-		"input schema": {refusedBy(with("b", "u", "add", "1", `"x"`)), kind[*engine.StartError]},
-		"no ID":        {refusedBy(with("b", "", "add", "1", "null")), kind[*engine.InvalidError]},
-		"another run": {refusedBy(r.UpdateWithStart(r.ctx(), engine.StartRequest{Workflow: "counter", RunID: "b"},
-			engine.UpdateRequest{RunID: "c", UpdateID: "u", Name: "add", Payload: []byte("1")})), kind[*engine.InvalidError]},
-		"another workflow": {refusedBy(r.UpdateWithStart(r.ctx(), engine.StartRequest{Workflow: "other", RunID: "a"},
-			engine.UpdateRequest{UpdateID: "w", Name: "add", Payload: []byte("1")})), kind[*engine.RunConflictError]},
-		"no run ID": {refusedBy(with("", "u", "add", "1", "null")), kind[*engine.StartError]},
-	} {
-		if refused.err == nil || !refused.is(refused.err) {
-			t.Errorf("%s: %v", name, refused.err)
-		}
-	}
-	for _, run := range []spec.RunID{"b", "c"} {
-		if _, err := r.Snapshot(r.ctx(), run); !errors.Is(err, engine.ErrRunNotFound) {
-			t.Errorf("a refused update left run %q: %v", run, err)
-		}
-	}
-}
-
 // Queries see updates as soon as they are accepted, and results as soon as they are given.
 func TestQuery_sees_updates(t *testing.T) {
 	t.Parallel()
