@@ -37,8 +37,8 @@ func TestRunGivesBackWhatItGivesUp(t *testing.T) {
 	cancel()
 	for waits := false; !waits; <-time.After(time.Millisecond) {
 		select {
-		case <-ended:
-			t.Fatal("Run returned while an attempt of it is ended")
+		case err := <-ended:
+			t.Fatalf("Run returned while an attempt of it is ended: %v", err)
 		default:
 		}
 		must(t, r.pool.QueryRow(r.ctx(), `select exists (select from pg_stat_activity

@@ -59,7 +59,7 @@ func TestTask_outcomes_that_are_refused(t *testing.T) {
 	} {
 		r := holding(t)
 		n, rows := len(r.events), gocmp.Diff(map[TaskKey]Task{}, r.tasks)
-		if _, err := r.accept(tc.m); err != tc.want {
+		if _, err := r.accept(tc.m); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(r.events) != n || gocmp.Diff(map[TaskKey]Task{}, r.tasks) != rows || len(r.letters) > 0 {
@@ -77,7 +77,7 @@ func TestTask_outcomes_of_a_child(t *testing.T) {
 		r.settle()
 		r.attempt(child)
 		r.attempt(child)
-		if _, err := r.accept(&SettleTask{Run: testKey, Task: child, Attempt: attempt, Failure: &Failure{Reason: FailedConflict}}); err != want {
+		if _, err := r.accept(&SettleTask{Run: testKey, Task: child, Attempt: attempt, Failure: &Failure{Reason: FailedConflict}}); !errors.Is(err, want) {
 			t.Errorf("attempt %d: %v", attempt, err)
 		}
 	}
@@ -99,7 +99,7 @@ func TestTask_held_step(t *testing.T) {
 		"a failure that has a letter":  &SettleTask{Run: testKey, Task: stepS, Attempt: 2, Failure: &Failure{}, Letter: &Letter{}},
 		"a holding of a later attempt": &HoldTask{Run: testKey, Task: stepS, Attempt: 3},
 	} {
-		if _, err := r.accept(m); err != ErrStaleAttempt {
+		if _, err := r.accept(m); !errors.Is(err, ErrStaleAttempt) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -107,10 +107,10 @@ func TestTask_held_step(t *testing.T) {
 		t.Errorf("letters %+v", r.letters)
 	}
 	mustTake(t)(r.accept(&ReplayTask{Run: testKey, Task: stepS, Actor: "ada"}))
-	if _, err := r.accept(&ReplayTask{Run: testKey, Task: stepS}); err != ErrTaskClosed {
+	if _, err := r.accept(&ReplayTask{Run: testKey, Task: stepS}); !errors.Is(err, ErrTaskClosed) {
 		t.Errorf("replayed again: %v", err)
 	}
-	if _, err := r.accept(hold); err != ErrStaleAttempt {
+	if _, err := r.accept(hold); !errors.Is(err, ErrStaleAttempt) {
 		t.Errorf("held again by who was not told that it is: %v", err)
 	}
 	mustTake(t)(r.done(TaskStep, "s", 1))
@@ -120,7 +120,7 @@ func TestTask_held_step(t *testing.T) {
 	r = holding(t)
 	mustTake(t)(r.accept(hold))
 	mustTake(t)(r.accept(&DiscardTask{Run: testKey, Task: stepS, Actor: "ada"}))
-	if _, err := r.accept(&DiscardTask{Run: testKey, Task: stepS}); err != ErrTaskClosed {
+	if _, err := r.accept(&DiscardTask{Run: testKey, Task: stepS}); !errors.Is(err, ErrTaskClosed) {
 		t.Errorf("discarded again: %v", err)
 	}
 	r.settle()
@@ -134,7 +134,7 @@ func TestTask_held_step_ends_by_time(t *testing.T) {
 	mustTake(t)(r.accept(&HoldTask{Run: testKey, Task: stepS, Attempt: 2}))
 	r.pass(time.Hour)
 	for _, m := range []Message{&ReplayTask{Run: testKey, Task: stepS}, &DiscardTask{Run: testKey, Task: stepS}} {
-		if _, err := r.accept(m); err != ErrTaskClosed {
+		if _, err := r.accept(m); !errors.Is(err, ErrTaskClosed) {
 			t.Errorf("%T: %v", m, err)
 		}
 	}
@@ -205,12 +205,12 @@ func TestTask_cancellation_by_a_parent(t *testing.T) {
 	} {
 		r := newRig(t, func(*State) Decision { return decide(wait1("end", "end")) })
 		r.run.Parent = &parent
-		if _, err := r.accept(&CancelRun{Run: testKey, ChildOf: tc.of}); err != tc.want {
+		if _, err := r.accept(&CancelRun{Run: testKey, ChildOf: tc.of}); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	r := newRig(t, func(*State) Decision { return decide(wait1("end", "end")) })
-	if _, err := r.accept(&CancelRun{Run: testKey, ChildOf: &parent}); err != ErrRunNotFound {
+	if _, err := r.accept(&CancelRun{Run: testKey, ChildOf: &parent}); !errors.Is(err, ErrRunNotFound) {
 		t.Errorf("of a run without a parent: %v", err)
 	}
 }

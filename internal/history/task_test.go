@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -93,7 +94,7 @@ func TestTask_deadline_of_a_step(t *testing.T) {
 			t.Errorf("%s: alarm %s", name, stamp(r.run.WakeAt))
 		}
 		r.pass(tc.at)
-		if _, err := r.fail(TaskStep, "s", Failure{Reason: FailedExhausted}); err != tc.err {
+		if _, err := r.fail(TaskStep, "s", Failure{Reason: FailedExhausted}); !errors.Is(err, tc.err) {
 			t.Errorf("%s: %v", name, err)
 		}
 		r.settle()
@@ -157,7 +158,7 @@ func TestTask_withdrawn_step(t *testing.T) {
 	if v := r.cold().Task("s"); v.State != TaskCancelled || len(r.tasks) != 0 {
 		t.Errorf("%+v, rows %v", v, r.tasks)
 	}
-	if _, err := r.accept(&SettleTask{Run: testKey, Task: taskKey(TaskStep, "s"), Attempt: 1}); err != ErrTaskClosed {
+	if _, err := r.accept(&SettleTask{Run: testKey, Task: taskKey(TaskStep, "s"), Attempt: 1}); !errors.Is(err, ErrTaskClosed) {
 		t.Errorf("its outcome: %v", err)
 	}
 
