@@ -53,6 +53,7 @@ func (f *faultRig) prepare(prefix string, all ...message) {
 		}
 	}
 	f.turns(f.fresh(), faultAuthor)
+	f.sql(`update tasks set worker = 'w' where kind = 'step' and worker is null and not held`) // somebody is at work on each
 	var holds []history.Message
 	for _, m := range all {
 		if m.before == stepHeld {

@@ -20,7 +20,7 @@ func (g *Gateway) askQueryWith(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	return k.ask(c, append([]byte{}, body...)) // an empty body is no argument: that is null
+	return k.ask(c, append([]byte{}, body...)) // never nil, which would stand for null: an empty body is no JSON
 }
 
 func (k *call) ask(c *fiber.Ctx, arg []byte) error {
