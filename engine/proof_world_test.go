@@ -94,6 +94,7 @@ func newWorld(t testing.TB, cfg engine.Config, handsOver bool) *world {
 	w.until("blocked", "select status = 'blocked' from runs")
 	w.exec("update runs set wake_at = null")
 	w.hold()
+	w.unclaimed()
 	return w
 }
 
@@ -225,6 +226,15 @@ func (w *world) turns() {
 	if w.ask(&quiet, "select proof.settle($1)", patience); !quiet {
 		w.t.Fatal("never quiet")
 	}
+	w.unclaimed()
+}
+
+// unclaimed waits for claims that began before turns were held. As the world's time stands, what becomes due next may be due
+// at the very instant at which something was that such a claim saw, which would pass for it.
+func (w *world) unclaimed() {
+	w.t.Helper()
+	w.until("unclaimed", `select not exists (select from pg_stat_activity where datname = current_database()
+		and application_name = '`+enginesName+`' and state = 'active' and query like '-- name: ClaimRun%')`)
 }
 
 func (w *world) hold()    { w.exec("select setval('proof.held', 1)") }
