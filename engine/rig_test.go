@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait of a test for something that should happen soon.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // rig is one engine process on a database of the test's own. Several rigs may share a pool.
 type rig struct {

@@ -20,7 +20,7 @@ import (
 )
 
 // patience bounds every wait of these tests.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 var wantWork = db.TaskWant{Kind: history.TaskStep, Name: "work", Most: 1}
 
