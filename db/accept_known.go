@@ -21,10 +21,10 @@ type foreseen struct {
 	at      time.Time // of acceptance; zero where nothing is stored
 }
 
-// settleKnown decides the calls to runs whose rows it need not read: signals, answers and outcomes for runs that this process knows,
-// and starts of runs that it knows nothing of. It commits what it foresaw in one round trip. It returns the calls that it
-// left: those of other messages and of other runs, and those of runs that turned out to be locked, changed, there already,
-// or sent the same message before. due are the runs that a turn was due for already.
+// settleKnown decides the calls to runs whose rows it need not read: signals, answers and outcomes for runs that this process
+// knows, and starts of runs that it knows nothing of. It commits what it foresaw in one round trip. It returns the calls
+// that it left: those of other messages and of other runs, and those of runs that turned out to be locked, changed, there
+// already, or sent the same message before. due are the runs that a turn was due for already.
 func (s *Store) settleKnown(calls []*call) (rest []*call, due []history.RunKey) {
 	all, rest := s.foresee(calls)
 	if len(all) == 0 {

@@ -58,7 +58,6 @@ func TestTaskPlansStayOnTheirIndexes(t *testing.T) {
 				"ListLetters": {
 					sqlc.ListLetters, sqlc.ListLettersParams{Namespace: "default", Before: 1 << 62, State: "held", Count: 51}, `dead_letters_recent|dead_letters_pkey|runs_pkey`,
 				},
-				"RunTasks": {sqlc.RunTasks, sqlc.RunTasksParams{Run: 3}, `tasks_pkey|tasks_calls`},
 			} {
 				r.indexesOnly(fmt.Sprintf("%s of %d", name, size), st.sql, st.params, st.indexes)
 			}

@@ -184,18 +184,11 @@ func (e *Engine) takes(c db.Code) bool {
 // wake has the dispatcher look for due runs. It never blocks.
 func (e *Engine) wake() { hint(e.nudges) }
 
-// tasked is told which tasks became due, and says whether all of them are done in this process.
+// tasked is told which tasks became due, and says whether there is room for all of them in this process.
 func (e *Engine) tasked(wants []db.TaskWant) bool {
 	hint(e.tasks)
-	for _, want := range wants {
-		if want.Kind != history.TaskStep {
-			continue
-		}
-		if _, ours := e.steps.get(want.Name); !ours {
-			return false
-		}
-	}
-	return true
+	w := e.worker.Load()
+	return w != nil && w.takes(wants)
 }
 
 func (e *Engine) reserve(want db.TaskWant) bool {

@@ -67,7 +67,7 @@ func (a *attempt) confirm() bool {
 		own, err := a.w.store.RenewTasks(ctx, a.w.process, a.w.lease, []db.TaskLease{{Task: a.task}})
 		mine = err == nil && own[0]
 		return err
-	})
+	}, ErrStepCancelled, ErrLeaseLost)
 	if err != nil || !mine {
 		a.w.doubts() // the commit may be still on its way
 		return false

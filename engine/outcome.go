@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/flowgate-go/flowgate/db"
@@ -13,16 +14,16 @@ import (
 	"github.com/flowgate-go/flowgate/spec"
 )
 
-// outcomePatience is how long an outcome is tried to be stored: as long as the lease may be renewed meanwhile there is no
-// hurry, but a process must be able to end.
+// outcomePatience is how long the end of an attempt is tried to be stored.
 const outcomePatience = 5 * time.Minute
 
-// settle stores an outcome. One that is refused is not needed: the task was settled, withdrawn, or begun anew.
+// settle stores an outcome. One that is refused is not needed: the task was settled, withdrawn, or begun anew. An outage that
+// is longer than the lease does not void it: whether somebody has begun the task meanwhile is for the database to say.
 func (a *attempt) settle(m history.Message) {
 	err := a.persist(func(ctx context.Context) error {
 		_, err := a.w.engine.accept(ctx, m)
 		return err
-	})
+	}, ErrStepCancelled)
 	switch {
 	case err == nil, errors.Is(err, ErrTaskClosed), errors.Is(err, ErrStaleAttempt), errors.Is(err, ErrRunNotFound):
 	default:
@@ -37,7 +38,7 @@ func (a *attempt) give(how db.Attempt) (own bool) {
 	err := a.persist(func(ctx context.Context) (err error) {
 		own, err = a.w.store.ReturnTask(ctx, a.w.process, a.task, how)
 		return err
-	})
+	}, ErrStepCancelled, ErrLeaseLost)
 	if err != nil {
 		a.w.log.Error().Err(err).Str("run", string(a.task.Run.RunID)).Str("task", a.task.Task.ID).
 			Msg("the end of an attempt cannot be stored; the task is begun again when its lease has ended")
@@ -48,14 +49,14 @@ func (a *attempt) give(how db.Attempt) (own bool) {
 	return own
 }
 
-// persist repeats what the database could not do, while somebody else cannot have begun the task.
-func (a *attempt) persist(do func(context.Context) error) error {
+// persist repeats what the database could not do, until it is of no use: when the attempt has ended for one of the causes,
+// or it was tried for long enough.
+func (a *attempt) persist(do func(context.Context) error, causes ...error) error {
 	ctx, cancel := context.WithTimeout(a.w.final, outcomePatience)
 	defer cancel()
 	for pause := firstBackOff; ; pause = min(2*pause, lastBackOff) {
 		err := do(ctx)
-		cause := context.Cause(a.ctx)
-		if !errors.Is(err, ErrUnavailable) || errors.Is(cause, ErrLeaseLost) || errors.Is(cause, ErrStepCancelled) {
+		if !errors.Is(err, ErrUnavailable) || slices.Contains(causes, context.Cause(a.ctx)) {
 			return err
 		}
 		timer := time.NewTimer(pause)

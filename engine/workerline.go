@@ -88,6 +88,18 @@ func (w *worker) reserve(want db.TaskWant) bool {
 	return true
 }
 
+// takes says that there is room for each of the tasks: if there is not, others are to be told of them.
+func (w *worker) takes(wants []db.TaskWant) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, want := range wants {
+		if l := w.lineOf(want); l == nil || l.used >= l.slots || w.closing {
+			return false
+		}
+	}
+	return true
+}
+
 // lineOf is the line of a task; nil when this process does not do it.
 func (w *worker) lineOf(want db.TaskWant) *line {
 	for _, l := range w.lines {

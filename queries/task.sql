@@ -224,7 +224,3 @@ CROSS JOIN LATERAL (SELECT r1.run_id, r1.workflow FROM runs AS r1 WHERE r1.id = 
 WHERE d.namespace = @namespace AND d.id < @before::bigint AND (@state::text = '' OR d.state = @state::text)
     AND (@name::text = '' OR d.name = @name::text)
 ORDER BY d.id DESC LIMIT @count::bigint;
-
--- name: RunTasks :many
--- What is being done for a run, for who looks at it.
-SELECT t.* FROM tasks AS t WHERE t.run = @run ORDER BY t.generation, t.seq, t.kind, t.task_id;
