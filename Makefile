@@ -49,13 +49,7 @@ verify: $(LINT) $(GOFUMPT) ## check generated code, queries, format, lint and th
 	go test $(TESTFLAGS) .
 
 fuzz: ## fuzz each target for FUZZTIME (5s)
-	@mkdir -p .bin
-	@go test -list '^Fuzz' ./... >.bin/fuzz.list || { cat .bin/fuzz.list; exit 1; }
-	@awk '/^Fuzz/ {name[++n] = $$1} /^ok/ {for (i = 1; i <= n; i++) print $$2, name[i]; n = 0}' .bin/fuzz.list | \
-	while read -r package name; do \
-		echo "$$package $$name"; \
-		go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
-	done
+	./.ci/fuzz $(FUZZTIME)
 
 bench: ## measure, as ratios to what the database itself can do
 	go run ./bench $(ARGS)

@@ -109,7 +109,7 @@ func TestBadCursorsAndLabels(t *testing.T) {
 			t.Errorf("%v, want an invalid %s", err, field)
 		}
 	}
-	for _, cursor := range []string{"x", "%", "AAAA", hookCursor.cursor(1), runCursor.cursor(0), runCursor.cursor(-1), runCursor.cursor(1) + "A", runCursor.cursor(1) + "="} {
+	for _, cursor := range []string{"x", "%", "AAAA", hookCursor.cursor(1), runCursor.cursor(0), runCursor.cursor(-1), runCursor.cursor(1) + "A", runCursor.cursor(1) + "=", runCursor.cursor(1) + "\n", "\r" + runCursor.cursor(1)} {
 		_, _, err := r.ListRuns(t.Context(), RunFilter{Namespace: "default", Cursor: cursor})
 		invalid("cursor", err)
 	}
@@ -124,6 +124,7 @@ func TestBadCursorsAndLabels(t *testing.T) {
 func FuzzCursor(f *testing.F) {
 	f.Add(runCursor.cursor(7))
 	f.Add("")
+	f.Add("\n" + runCursor.cursor(7))
 	f.Fuzz(func(t *testing.T, text string) {
 		row, err := runCursor.before(text)
 		if err == nil && text != "" && (row <= 0 || runCursor.cursor(row) != text) {
