@@ -17,7 +17,7 @@ func TestProof_engines_that_hand_over_do_what_the_model_does(t *testing.T) {
 	for i, events := range []int{1000, 4} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, TurnEvents: events}}, true)
+			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, OpenUpdates: 3, TurnEvents: events}}, true)
 			traces := proof.Traces(proof.Shape{Engines: engineCount, Signals: 12})
 			rapid.Check(t, func(rt *rapid.T) { w.agree(rt, forward(traces.Draw(rt, "trace"))) })
 			var taken int

@@ -6,6 +6,7 @@ import (
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/internal/history"
 	"github.com/flowgate-go/flowgate/internal/proof"
+	"github.com/flowgate-go/flowgate/spec"
 )
 
 // breakCode breaks the code of one run, or mends it.
@@ -42,6 +43,18 @@ func (s worldSight) Wait(id string) (payload string, done, late bool) {
 		panic(err)
 	}
 	return string(raw), done, s.WaitTimedOut(id)
+}
+
+func (s worldSight) Asked(name string) []proof.Ask { return asks(s.Updates(name)) }
+
+func (s worldSight) Answered(name string) []proof.Ask { return asks(s.CompletedUpdates(name)) }
+
+func asks(updates []engine.Update) []proof.Ask {
+	var all []proof.Ask
+	for _, u := range updates {
+		all = append(all, proof.Ask{ID: string(u.ID), Payload: string(u.Arg), Result: string(u.Result)})
+	}
+	return all
 }
 
 func (s worldSight) Fired(timer string) bool { return s.TimerFired(timer) }
@@ -91,6 +104,12 @@ func decisionOf(c *engine.Context, w proof.Wish) engine.Decision {
 		return c.DisposeHook(w.ID)
 	case "create-hook":
 		return c.CreateHook(w.ID, hookOptions(w)...)
+	case "wait-update":
+		return c.WaitForUpdate(w.Name)
+	case "answer":
+		return c.CompleteUpdate(spec.UpdateID(w.ID), w.Value)
+	case "reject":
+		return c.RejectUpdate(spec.UpdateID(w.ID), errors.New(w.Message))
 	case "complete":
 		return c.Complete(w.Value)
 	case "continue":

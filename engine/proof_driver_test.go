@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -84,11 +85,31 @@ func readAs(ctx context.Context, h *engine.Handle, o proof.Operation) (any, erro
 		return h.Snapshot(ctx, o.Run)
 	case proof.Receipt:
 		return h.Receipt(ctx, o.Run, spec.SignalID(o.ID))
+	case proof.Fate:
+		return readFate(ctx, h, o)
 	case proof.Hook:
 		return h.Hook(ctx, o.Run, spec.HookID(o.ID))
 	default:
 		return readEvents(ctx, h, o.Run)
 	}
+}
+
+// fate is an update, with how its caller is told that there is no result.
+type fate struct {
+	engine.UpdateResult
+	Refused string `json:"refused"`
+}
+
+func readFate(ctx context.Context, h *engine.Handle, o proof.Operation) (fate, error) {
+	var (
+		rejected *engine.UpdateRejectedError
+		orphaned *engine.UpdateOrphanedError
+	)
+	result, err := h.UpdateResult(ctx, o.Run, spec.UpdateID(o.ID))
+	if errors.As(err, &rejected) || errors.As(err, &orphaned) {
+		return fate{result, err.Error()}, nil
+	}
+	return fate{UpdateResult: result}, err
 }
 
 // readEvents reads the newest generation in small pages.
@@ -118,6 +139,11 @@ func (w *world) send(
 	case proof.Signal:
 		return h.SendSignal(ctx, engine.SignalRequest{
 			RunID: o.Run, SignalID: spec.SignalID(o.ID), Name: o.Name, Payload: []byte(o.Payload),
+			Source: proof.Source, Actor: proof.Actor,
+		})
+	case proof.Update:
+		return h.SendUpdate(ctx, engine.UpdateRequest{
+			RunID: o.Run, UpdateID: spec.UpdateID(o.ID), Name: o.Name, Payload: []byte(o.Payload),
 			Source: proof.Source, Actor: proof.Actor,
 		})
 	case proof.Cancel:

@@ -22,7 +22,7 @@ func TestProof_engines_do_what_the_model_does(t *testing.T) {
 	for i := range worlds {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, TurnEvents: []int{1000, 1, 4, 12}[i%4]}}, false)
+			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, OpenUpdates: 3, TurnEvents: []int{1000, 1, 4, 12}[i%4]}}, false)
 			traces := proof.Traces(proof.Shape{Engines: engineCount, Signals: 12})
 			rapid.Check(t, func(rt *rapid.T) { w.agree(rt, traces.Draw(rt, "trace")) })
 		})
@@ -52,7 +52,7 @@ func (w *world) agree(t *rapid.T, trace proof.Trace) {
 			if !o.Message() {
 				continue
 			}
-			table := proof.Oracle{Now: m.Now, Backlog: m.Limits.Backlog}
+			table := proof.Oracle{Now: m.Now, Backlog: m.Limits.Backlog, Updates: m.Limits.OpenUpdates}
 			if differs := table.Answer(o, before.Events).Differs(answers[i]); differs != "" {
 				t.Fatalf("at      %s\nengine  %s\n%s", o, answers[i], differs)
 			}
@@ -95,7 +95,7 @@ func (w *world) compare(t *rapid.T, m *proof.Model, told map[history.RunKey][]pr
 func (w *world) model(trace string) *proof.Model {
 	l := w.cfg.Limits
 	limits := history.DefaultLimits()
-	limits.Backlog, limits.TurnEvents = l.Backlog, l.TurnEvents
+	limits.Backlog, limits.OpenUpdates, limits.TurnEvents = l.Backlog, l.OpenUpdates, l.TurnEvents
 	return &proof.Model{Trace: trace, Now: w.now(), Limits: limits, Digest: w.hostDigest, Holder: w.holders(trace)}
 }
 

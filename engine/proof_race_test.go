@@ -36,7 +36,7 @@ func TestProof_nothing_acknowledged_is_lost_or_doubled(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, engine.Config{
-				Limits: engine.Limits{Backlog: 20, TurnEvents: 5}, PollInterval: 100 * time.Millisecond,
+				Limits: engine.Limits{Backlog: 20, OpenUpdates: 10, TurnEvents: 5}, PollInterval: 100 * time.Millisecond,
 			}, true)
 			for n := range max(1, rounds/5) {
 				seed := seed + uint64(n)

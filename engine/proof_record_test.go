@@ -35,6 +35,8 @@ func (w *world) records(trace string) (map[history.RunKey]proof.Record, error) {
 		coalesce(block_diagnosis, ''), block_attempts, wake_at, started_at, updated_at, closed_at from runs where namespace = any($1)`, r.run)
 	ask(`select s.run, signal_id, name, digest, seq, received_at, source, actor, consumed_by, consumed_generation
 		from runs r join signals s on s.run = r.id where r.namespace = any($1)`, r.signal)
+	ask(`select u.run, update_id, name, digest, seq, received_at, source, actor, state, resolved_at, coalesce(resolved_seq, 0)
+		from runs r join updates u on u.run = r.id where r.namespace = any($1)`, r.update)
 	ask(`select h.run, hook_id, h.name, metadata, token_digest, digest_key, coalesce(mint_key, ''), nonce, h.state,
 		coalesce(payload_digest, ''), created_at, expires_at, resolved_at, coalesce(resolved_seq, 0), source, actor
 		from runs r join hooks h on h.run = r.id where r.namespace = any($1)`, r.hook)
@@ -79,6 +81,7 @@ func (r *recordReader) run(row pgx.CollectableRow) (none struct{}, err error) {
 	run.CancelRequestedAt, run.WakeAt, run.ClosedAt = cancel, wake, close
 	r.byID[id] = &proof.Record{
 		Run: run, Signals: map[spec.SignalID]history.Signal{}, Hooks: map[spec.HookID]history.Hook{},
+		Updates: map[spec.UpdateID]history.Update{},
 	}
 	return none, err
 }
@@ -97,6 +100,18 @@ func (r *recordReader) signal(row pgx.CollectableRow) (none struct{}, err error)
 		s.ConsumedBy = &history.Consumption{WaitID: *by, Generation: *generation}
 	}
 	r.byID[run].Signals[s.ID] = s
+	return none, err
+}
+
+func (r *recordReader) update(row pgx.CollectableRow) (none struct{}, err error) {
+	var (
+		run    int64
+		u      history.Update
+		digest []byte
+	)
+	err = row.Scan(&run, &u.ID, &u.Name, &digest, &u.Seq, &u.ReceivedAt, &u.Source, &u.Actor, &u.State, &u.ResolvedAt, &u.ResolvedSeq)
+	copy(u.Digest[:], digest)
+	r.byID[run].Updates[u.ID] = u
 	return none, err
 }
 

@@ -14,7 +14,7 @@ import (
 type Answer struct {
 	Verdict  history.Verdict
 	Words    string // why a message was refused, or what a read showed
-	ID       string // of the signal or hook that the receipt is of
+	ID       string // of the signal, hook or update that the receipt is of
 	Sequence int64
 	At       string // acceptance time of the receipt, see Stamp
 	Backlog  string // the warning of a nearly full backlog
@@ -37,6 +37,7 @@ var (
 	ErrSchema           = errors.New("the payload breaks its schema")
 	ErrWorkflowNotFound = errors.New("workflow not found")
 	ErrSignalNotFound   = errors.New("signal not found")
+	ErrUpdateNotFound   = errors.New("update not found")
 )
 
 // AnswerOf words what a use case returned. verdict sorts its error; words replaces the error's text where that is not
@@ -45,7 +46,7 @@ func AnswerOf(r history.Receipt, err error, verdict func(error) history.Verdict,
 	if err != nil {
 		return Answer{Verdict: verdict(err), Words: words(err)}
 	}
-	a := Answer{Verdict: r.Verdict, ID: string(r.SignalID) + string(r.HookID), Sequence: r.Sequence}
+	a := Answer{Verdict: r.Verdict, ID: string(r.SignalID) + string(r.HookID) + string(r.UpdateID), Sequence: r.Sequence}
 	if !r.ReceivedAt.IsZero() {
 		a.At = Stamp(&r.ReceivedAt)
 	}
@@ -69,6 +70,7 @@ func verdictOf(err error) history.Verdict {
 		run    *history.RunConflictError
 		signal *history.SignalConflictError
 		hook   *history.HookConflictError
+		update *history.UpdateConflictError
 		closed *history.HookClosedError
 		form   *canon.PayloadError
 		id     *spec.InvalidError
@@ -76,11 +78,12 @@ func verdictOf(err error) history.Verdict {
 	switch {
 	case err == nil:
 		return history.Accepted
-	case errors.As(err, &run), errors.As(err, &signal), errors.As(err, &hook):
+	case errors.As(err, &run), errors.As(err, &signal), errors.As(err, &hook), errors.As(err, &update):
 		return history.Conflict
 	case errors.As(err, &closed), errors.Is(err, history.ErrRunEnded):
 		return history.Gone
-	case errors.As(err, &form), errors.As(err, &id), errors.Is(err, ErrSchema), errors.Is(err, history.ErrSignalUndeclared):
+	case errors.As(err, &form), errors.As(err, &id), errors.Is(err, ErrSchema), errors.Is(err, history.ErrSignalUndeclared),
+		errors.Is(err, history.ErrUpdateUndeclared):
 		return history.Invalid
 	case errors.Is(err, history.ErrDisposeForbidden):
 		return history.Denied

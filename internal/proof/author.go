@@ -22,21 +22,29 @@ type Sight interface {
 	// Wait gives the payload that a wait took, or says that it timed out; neither while it is open, withdrawn or unknown.
 	Wait(id string) (payload string, done, late bool)
 	Fired(timer string) bool
+	// Asked lists the updates of a name that are to be answered, Answered those that were given a result.
+	Asked(name string) []Ask
+	Answered(name string) []Ask
 	// Hook is "none", "open", "answered", "disposed", "expired" or "rejected"; told is the answer, or why it was rejected.
 	Hook(id string) (state, told string)
 	First(ids ...string) string
 }
 
+// Ask is an update, with its result where it has one.
+type Ask struct{ ID, Payload, Result string }
+
 // Wish is one command of a decision, in words that both drivers translate.
 type Wish struct {
-	Do      string // wait, timer, wait-hook, create-hook, dispose-hook, complete, fail, cancelled, continue
+	// Do is wait, timer, wait-hook, create-hook, dispose-hook, wait-update, answer, reject, complete, fail, cancelled or
+	// continue.
+	Do      string
 	ID      string
-	Name    string         // the signal, or the declared name of the hook
+	Name    string         // the signal, the update, or the declared name of the hook
 	Token   string         // that the host supplies
 	In      *time.Duration // from the turn that opens it
 	At      *time.Time
-	Value   any    // output or input
-	Message string // of a failure
+	Value   any    // output, input or result
+	Message string // of a failure or a rejection
 }
 
 // Code is workflow code that decides by a hash of what it sees, so that it asks for anything in any order and yet always
@@ -93,6 +101,9 @@ func (c Code) decide(s Sight) []Wish {
 		see(payload, done, late)
 	}
 	see(s.Fired("t0"), s.Fired("t1"), s.First("w0", "w1", "t0"))
+	for _, name := range []string{"u", "typed"} {
+		see(s.Asked(name), s.Answered(name))
+	}
 	asks := h.Sum64()%3 > 0
 	if asks {
 		see(s.First("w0", "w1", hookName(0, s.Generation()), hookName(1, s.Generation())))
@@ -136,6 +147,7 @@ func (c Code) wishes(s Sight, asks bool, b *supply) []Wish {
 		}
 	}
 	all = append(all, c.hooks(s, asks, b)...)
+	all = append(all, c.answers(s, b)...)
 	switch b.take(60) {
 	case 0:
 		return append(all, Wish{Do: "complete", Value: map[string]any{"done": c.Seed}})
@@ -177,6 +189,26 @@ func (c Code) hooks(s Sight, asks bool, b *supply) []Wish {
 			}
 		}
 		all = append(all, w)
+	}
+	return all
+}
+
+// answers settles some of the updates there are.
+func (c Code) answers(s Sight, b *supply) []Wish {
+	var all []Wish
+	for _, name := range []string{"typed", "u"} {
+		for i, ask := range s.Asked(name) {
+			switch b.take(4) {
+			case 0: // in another turn
+			case 1:
+				all = append(all, Wish{Do: "reject", ID: ask.ID, Message: fmt.Sprintf("not %s", ask.ID)})
+			default:
+				all = append(all, Wish{Do: "answer", ID: ask.ID, Value: map[string]any{"of": ask.ID, "place": i, "seed": c.Seed}})
+			}
+		}
+	}
+	if b.take(4) == 0 {
+		all = append(all, Wish{Do: "wait-update", Name: "u"})
 	}
 	return all
 }

@@ -78,7 +78,7 @@ type Trouble struct {
 // stored is an accepted message as the history has it.
 type stored struct {
 	event   history.Event
-	name    string // of a signal
+	name    string // of a signal or an update
 	payload int    // its class
 }
 
@@ -100,6 +100,8 @@ func identity(o Operation) string {
 		return "start"
 	case Signal:
 		return "signal " + o.ID
+	case Update:
+		return "update " + o.ID
 	case Resume:
 		return "resume " + o.ID
 	case Dispose:
@@ -124,6 +126,8 @@ func (c *checker) read() {
 			add("start", stored{event: e})
 		case *history.SignalReceived:
 			add("signal "+string(d.SignalID), stored{e, d.Name, class(string(d.Payload.Bytes()))})
+		case *history.UpdateReceived:
+			add("update "+string(d.UpdateID), stored{e, d.Name, class(string(d.Payload.Bytes()))})
 		case *history.HookResumed:
 			add("resume "+string(d.HookID), stored{event: e, payload: class(string(d.Payload.Bytes()))})
 		case *history.HookDisposed:
@@ -160,14 +164,17 @@ func (c *checker) stored(call Call) {
 		c.breaks(call, "acknowledged, and lost")
 	case s.event.Seq != call.Answer.Sequence, Stamp(&s.event.At) != call.Answer.At:
 		c.breaks(call, "is #%d at %s in the history", s.event.Seq, Stamp(&s.event.At))
-	case call.Verb == Signal && s.name != call.Name:
+	case call.named() && s.name != call.Name:
 		c.breaks(call, "is named %s in the history", s.name)
-	case (call.Verb == Signal || call.Verb == Resume) && s.payload != class(call.Payload):
+	case call.carries() && s.payload != class(call.Payload):
 		c.breaks(call, "has another payload in the history")
 	case call.Verb == Start && call.Payload != startedWith(s):
 		c.breaks(call, "has another input in the history")
 	}
 }
+
+// named says that the message has a name that counts.
+func (o Operation) named() bool { return o.Verb == Signal || o.Verb == Update }
 
 func startedWith(s stored) string {
 	return string(s.event.Data.(*history.RunStarted).Input.Bytes())

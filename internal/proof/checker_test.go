@@ -282,7 +282,7 @@ func TestLaws_see_each_broken_history(t *testing.T) {
 		"due time moves":  {func(r *recording) { r.events[1].Data = timerAt(20); r.events[2].Data = timerAt(21) }, "due time moved"},
 		"fires twice":     {set(9, &history.TimerFired{TimerID: "t0"}), "timer t0 is not running"},
 		"expires early":   {set(13, &history.HookExpired{HookID: "h00"}), "hook h00 is not past its deadline"},
-		"another cause":   {set(13, &history.HookClosed{HookID: "h00", Cause: history.StateRunEnded}), "hooks were closed as [run_ended]"},
+		"another cause":   {set(13, &history.HookClosed{HookID: "h00", Cause: history.StateRunEnded}), "what was open was closed as [run_ended]"},
 		"an ID again":     {set(11, &history.HookCreated{HookID: "h10"}), "hook h10 was there before"},
 		"closed twice":    {set(13, &history.HookClosed{HookID: "h10", Cause: history.StateCancelled}), "hook h10 is not open"},
 		"answered late":   {set(5, &history.HookCreated{HookID: "h10", Name: "h1", ExpiresAt: new(second(10))}), "answered past its deadline"},

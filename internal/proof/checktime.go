@@ -39,7 +39,7 @@ func (c *checker) means(call Call, s stored) bool {
 	switch call.Verb {
 	case Start:
 		return startedWith(s) == call.Payload && startedAs(s, call.Operation)
-	case Signal:
+	case Signal, Update:
 		return s.name == call.Name && s.payload == class(call.Payload)
 	case Resume:
 		return s.payload == class(call.Payload)

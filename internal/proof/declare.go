@@ -25,6 +25,7 @@ func Specs() []spec.WorkflowSpec {
 			{Name: "h1", Audience: spec.Internal},
 			{Name: "typed", Schema: integer},
 		},
+		Updates: []spec.Update{{Name: "u"}, {Name: "typed", Args: integer}},
 	}
 	named := func(name, version string, cooperative bool) spec.WorkflowSpec {
 		s := declared
@@ -63,11 +64,13 @@ func malformed(class int) bool { return class == len(Payloads)-1 }
 // WellFormed says whether a message keeps the rules of form and of its declaration.
 func (o Operation) WellFormed() bool {
 	switch {
-	case (o.Verb == Signal || o.Verb == Resume) && malformed(class(o.Payload)):
+	case o.carries() && malformed(class(o.Payload)):
 		return false
 	case o.Verb == Signal:
 		declared := slices.Contains([]string{"a", "b", "typed", "never"}, o.Name)
 		return declared && (o.Name != "typed" || integer(class(o.Payload)))
+	case o.Verb == Update:
+		return o.Name == "u" || o.Name == "typed" && integer(class(o.Payload))
 	case o.Verb == Resume: // the third hook of each generation has the schema
 		return o.ID[:2] != "h2" || integer(class(o.Payload))
 	}

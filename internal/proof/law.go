@@ -15,7 +15,7 @@ import (
 func Laws(events []history.Event, asleep bool) []string {
 	l := &lawReader{
 		signals: map[spec.SignalID]bool{}, queues: map[string][]history.Event{}, hooks: map[spec.HookID]history.Type{},
-		waits: map[spec.WaitID]openedWait{}, timers: map[spec.TimerID]startedTimer{}, deadlines: map[spec.HookID]*time.Time{},
+		updates: map[spec.UpdateID]askedUpdate{}, waits: map[spec.WaitID]openedWait{}, timers: map[spec.TimerID]startedTimer{}, deadlines: map[spec.HookID]*time.Time{},
 	}
 	for i, e := range events {
 		l.at = e
@@ -25,6 +25,7 @@ func Laws(events []history.Event, asleep bool) []string {
 		l.wait(e)
 		l.timer(e)
 		l.hook(e)
+		l.update(e)
 		if l.ended {
 			l.breaks("an event after the end")
 		}
@@ -49,8 +50,9 @@ type lawReader struct {
 	waits     map[spec.WaitID]openedWait // of the generation
 	timers    map[spec.TimerID]startedTimer
 	hooks     map[spec.HookID]history.Type
+	updates   map[spec.UpdateID]askedUpdate
 	deadlines map[spec.HookID]*time.Time
-	closings  []history.HookState // causes given to hooks that the end closed
+	closings  []history.HookState // causes given to what the end closed
 	accepted  []int64             // messages that code is to be shown
 	shown     []int64
 	ended     bool
@@ -251,7 +253,7 @@ func (l *lawReader) hook(e history.Event) {
 func (l *lawReader) facts(e history.Event) {
 	l.shown = append(l.shown, e.Taken...)
 	switch d := e.Data.(type) {
-	case *history.SignalReceived, *history.HookResumed:
+	case *history.SignalReceived, *history.HookResumed, *history.UpdateReceived:
 		l.accepted = append(l.accepted, e.Seq)
 	case *history.RunCancelRequested:
 		l.accepted = append(l.accepted, e.Seq)
@@ -270,11 +272,12 @@ func (l *lawReader) end(by history.Type) {
 		cause = history.StateCancelled
 	}
 	if slices.ContainsFunc(l.closings, func(c history.HookState) bool { return c != cause }) {
-		l.breaks("hooks were closed as %v", l.closings)
+		l.breaks("what was open was closed as %v", l.closings)
 	}
 	for id, by := range l.hooks {
 		if by == history.TypeHookCreated {
 			l.breaks("hook %s outlives its run", id)
 		}
 	}
+	l.endUpdates()
 }

@@ -62,7 +62,7 @@ func (m *Model) Do(o Operation) (Answer, error) {
 		}
 		m.broken[o.Key(m.Trace)] = o.Name
 		return Answer{}, nil
-	case Snapshot, Receipt, Hook, Events:
+	case Snapshot, Receipt, Fate, Hook, Events:
 		words, err := m.read(o)
 		if err != nil {
 			return refusal(err), nil
@@ -91,7 +91,7 @@ func (m *Model) accept(o Operation) (history.Receipt, error) {
 	}
 	key := o.Key(m.Trace)
 	var payload canon.Payload
-	if o.Verb == Signal || o.Verb == Resume {
+	if o.carries() {
 		var err error
 		if payload, err = canon.Parse([]byte(o.Payload), canon.Limits{}); err != nil {
 			return history.Receipt{}, err
@@ -121,6 +121,8 @@ func message(o Operation, key history.RunKey, payload canon.Payload) history.Mes
 	switch o.Verb {
 	case Signal:
 		return &history.SendSignal{Run: key, ID: spec.SignalID(o.ID), Name: o.Name, Payload: payload, Source: Source, Actor: Actor}
+	case Update:
+		return &history.SendUpdate{Run: key, ID: spec.UpdateID(o.ID), Name: o.Name, Payload: payload, Source: Source, Actor: Actor}
 	case Resume:
 		return &history.ResumeHook{Run: key, HookID: hook, Payload: payload, ByToken: stranger, Source: Source, Actor: Actor}
 	case Dispose:
@@ -224,9 +226,15 @@ func (a authority) CheckSignal(name string, p canon.Payload) error {
 	return checkTyped(name, p)
 }
 
-// CheckHook implements history.Authority.
-func (a authority) CheckUpdate(string, canon.Payload) error { return history.ErrUpdateUndeclared }
+// CheckUpdate implements history.Authority.
+func (a authority) CheckUpdate(name string, p canon.Payload) error {
+	if _, ok := a.Update(name); !ok {
+		return history.ErrUpdateUndeclared
+	}
+	return checkTyped(name, p)
+}
 
+// CheckHook implements history.Authority.
 func (a authority) CheckHook(name string, p canon.Payload) error { return checkTyped(name, p) }
 
 // CooperativeCancel implements history.Authority.

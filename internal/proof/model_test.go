@@ -15,7 +15,7 @@ var testShape = Shape{Engines: 3, Signals: 12}
 
 func newModel(turnEvents int) *Model {
 	limits := history.DefaultLimits()
-	limits.Backlog, limits.TurnEvents = 5, turnEvents
+	limits.Backlog, limits.OpenUpdates, limits.TurnEvents = 5, 3, turnEvents
 	return &Model{
 		Trace: "t1", Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Limits: limits,
 		Digest: func(token string) (d history.TokenDigest) {
@@ -46,7 +46,7 @@ func TestModel_answers_as_the_table_says(t *testing.T) {
 				continue
 			}
 			calls[key] = append(calls[key], Call{Operation: o, Answer: answer, Begun: int64(2 * i), Ended: int64(2*i + 1)})
-			table := Oracle{Now: m.Now, Backlog: m.Limits.Backlog}
+			table := Oracle{Now: m.Now, Backlog: m.Limits.Backlog, Updates: m.Limits.OpenUpdates}
 			if differs := table.Answer(o, before.Events).Differs(answer); differs != "" {
 				t.Fatalf("%s\nmodel %s\n%s", o, answer, differs)
 			}

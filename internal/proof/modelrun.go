@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/flowgate-go/flowgate/internal/canon"
 	"github.com/flowgate-go/flowgate/internal/history"
@@ -18,6 +19,7 @@ type modelRun struct {
 	auth    authority
 	signals map[spec.SignalID]history.Signal
 	hooks   map[spec.HookID]history.Hook
+	updates map[spec.UpdateID]history.Update
 	events  []history.Event
 }
 
@@ -28,6 +30,7 @@ func newModelRun(m *Model, s *history.StartRun, auth authority) *modelRun {
 			Status: history.Running, Generation: 1, FirstSeq: 1, NextSeq: 1, StartedAt: m.Now, UpdatedAt: m.Now,
 		},
 		fresh: true, auth: auth, signals: map[spec.SignalID]history.Signal{}, hooks: map[spec.HookID]history.Hook{},
+		updates: map[spec.UpdateID]history.Update{},
 	}
 }
 
@@ -36,6 +39,12 @@ var errRefusedChanged = errors.New("a refused message changed something")
 func (r *modelRun) accept(m *Model, msg history.Message) (history.Receipt, error) {
 	rec := &history.Records{
 		Run: r.run, Known: true, Fresh: r.fresh, Signals: maps.Clone(r.signals), Hooks: maps.Clone(r.hooks),
+		Updates: maps.Clone(r.updates),
+	}
+	for _, u := range r.updates {
+		if u.State == history.UpdateIsOpen {
+			rec.OpenUpdates++
+		}
 	}
 	receipt, err := rec.Accept(msg, r.auth, m.Limits, m.timeOf(r))
 	if err != nil {
@@ -50,6 +59,9 @@ func (r *modelRun) accept(m *Model, msg history.Message) (history.Receipt, error
 	}
 	for id := range rec.ChangedHooks {
 		r.hooks[id] = rec.Hooks[id]
+	}
+	for _, id := range slices.Concat(rec.NewUpdates, rec.EndedUpdates) {
+		r.updates[id] = rec.Updates[id]
 	}
 	return receipt, r.append(rec.Events)
 }
@@ -115,11 +127,27 @@ func (r *modelRun) turn(m *Model) error {
 		}
 		r.hooks[h.ID] = h
 	}
+	if err := r.answered(out.EndedUpdates); err != nil {
+		return err
+	}
 	for _, h := range out.NewHooks {
 		r.hooks[h.ID] = h
 		m.tokens[h.Grant.Digest] = hookKey{r.run.Key, h.ID}
 	}
 	return r.append(out.Events)
+}
+
+// answered ends updates.
+func (r *modelRun) answered(updates []history.Update) error {
+	for _, u := range updates {
+		row := r.updates[u.ID]
+		if row.State != history.UpdateIsOpen {
+			return fmt.Errorf("update %s ends, and its record says %q", u.ID, row.State)
+		}
+		row.State, row.ResolvedAt, row.ResolvedSeq = u.State, u.ResolvedAt, u.ResolvedSeq
+		r.updates[u.ID] = row
+	}
+	return nil
 }
 
 // decide runs the code until it is quiet.
@@ -189,6 +217,13 @@ func (m *Model) command(s *history.State, w Wish) (history.Command, error) {
 		return &history.WithdrawHook{ID: spec.HookID(w.ID)}, nil
 	case "create-hook":
 		return m.createHook(s, w), nil
+	case "wait-update":
+		return &history.WaitUpdate{Name: w.Name}, nil
+	case "answer":
+		output, err := canon.Marshal(w.Value)
+		return &history.CompleteUpdate{ID: spec.UpdateID(w.ID), Output: output}, err
+	case "reject":
+		return &history.RejectUpdate{ID: spec.UpdateID(w.ID), Message: w.Message}, nil
 	case "fail":
 		return &history.Fail{Message: w.Message}, nil
 	case "cancelled":

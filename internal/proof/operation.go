@@ -16,6 +16,7 @@ type Verb string
 const (
 	Start   Verb = "start"
 	Signal  Verb = "signal"
+	Update  Verb = "update"
 	Resume  Verb = "resume"
 	Dispose Verb = "dispose"
 	Cancel  Verb = "cancel"
@@ -25,6 +26,7 @@ const (
 	Snapshot Verb = "snapshot"
 	Receipt  Verb = "receipt"
 	Hook     Verb = "hook"
+	Fate     Verb = "fate" // of an update
 	Events   Verb = "events"
 
 	Break   Verb = "break"   // the code of one run, in a way that Name names
@@ -57,8 +59,8 @@ type Operation struct {
 	Via     int        // which engine is asked, or restarted
 	Space   int        // which namespace of the trace: 0 or 1
 	Run     spec.RunID // in it
-	ID      string     // of the signal, or of the hook
-	Name    string     // of the workflow, the signal, or the break; of an engine that restarts, Bare or empty
+	ID      string     // of the signal, the update or the hook
+	Name    string     // of the workflow, the signal, the update or the break; of an engine that restarts, Bare or empty
 	Version string     // of the workflow; empty names none
 	Payload string     // JSON as sent
 	Holder  Holder
@@ -89,12 +91,15 @@ func (o Operation) Global() bool {
 // Message says that the operation asks a run to take something, so that its answer is a verdict.
 func (o Operation) Message() bool {
 	switch o.Verb {
-	case Start, Signal, Resume, Dispose, Cancel, End, Retry:
+	case Start, Signal, Update, Resume, Dispose, Cancel, End, Retry:
 		return true
 	default:
 		return false
 	}
 }
+
+// carries says that the operation is a message with one of the Payloads.
+func (o Operation) carries() bool { return o.Verb == Signal || o.Verb == Update || o.Verb == Resume }
 
 // String is the operation in one line.
 func (o Operation) String() string {

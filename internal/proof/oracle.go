@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flowgate-go/flowgate/internal/canon"
 	"github.com/flowgate-go/flowgate/internal/history"
 	"github.com/flowgate-go/flowgate/spec"
 )
@@ -15,6 +16,7 @@ import (
 type Oracle struct {
 	Now     time.Time // by the clock; a run is not before its last event
 	Backlog int       // unread signals that a run may have
+	Updates int       // updates without an answer that it may have
 }
 
 // Expected is what the table says of an answer.
@@ -44,7 +46,7 @@ func (o Oracle) Answer(m Operation, events []history.Event) Expected {
 	switch {
 	case m.Verb == Start:
 		return o.start(m, l)
-	case (m.Verb == Signal || m.Verb == Resume) && malformed(class(m.Payload)):
+	case m.carries() && malformed(class(m.Payload)):
 		return Expected{Verdict: history.Invalid}
 	case len(l) == 0, m.Holder == Other:
 		return Expected{Verdict: history.Unknown}
@@ -52,6 +54,8 @@ func (o Oracle) Answer(m Operation, events []history.Event) Expected {
 	switch m.Verb {
 	case Signal:
 		return o.signal(m, l)
+	case Update:
+		return o.update(m, l)
 	case Resume, Dispose:
 		return o.hook(m, l)
 	case Retry:
@@ -123,16 +127,9 @@ func (o Oracle) signal(m Operation, l log) Expected {
 			unread--
 		case *history.SignalReceived:
 			unread++
-			if string(d.SignalID) != m.ID {
-				continue
+			if string(d.SignalID) == m.ID {
+				return again(m, e, d.Name, d.Payload)
 			}
-			c, differs := conflict(map[string]bool{
-				"name": m.Name != d.Name, "payload": class(m.Payload) != class(string(d.Payload.Bytes())),
-			}, "name", "payload")
-			if differs {
-				return c
-			}
-			return duplicate(e)
 		}
 	}
 	switch {
@@ -150,6 +147,43 @@ func (o Oracle) signal(m Operation, l log) Expected {
 		a.Backlog = fmt.Sprintf("%d of %d unread", unread, o.Backlog)
 	}
 	return a
+}
+
+// again judges a message whose identity has this event already, with a name and a payload.
+func again(m Operation, e history.Event, name string, payload canon.Payload) Expected {
+	c, differs := conflict(map[string]bool{
+		"name": m.Name != name, "payload": class(m.Payload) != class(string(payload.Bytes())),
+	}, "name", "payload")
+	if differs {
+		return c
+	}
+	return duplicate(e)
+}
+
+func (o Oracle) update(m Operation, l log) Expected {
+	open := 0
+	for _, e := range l {
+		switch d := e.Data.(type) {
+		case *history.UpdateReceived:
+			open++
+			if string(d.UpdateID) == m.ID {
+				return again(m, e, d.Name, d.Payload)
+			}
+		case *history.UpdateCompleted, *history.UpdateRejected, *history.UpdateOrphaned:
+			open--
+		}
+	}
+	switch {
+	case l.end() != "":
+		return Expected{Verdict: history.Gone, Mentions: "run ended"}
+	case m.Name != "u" && m.Name != "typed":
+		return Expected{Verdict: history.Invalid, Mentions: "not declared"}
+	case m.Name == "typed" && !integer(class(m.Payload)):
+		return Expected{Verdict: history.Invalid, Mentions: "schema"}
+	case open >= o.Updates:
+		return Expected{Verdict: history.Busy, Mentions: "backlog"}
+	}
+	return o.accepted(l)
 }
 
 // sighting is what a log says of one hook.

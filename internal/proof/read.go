@@ -51,6 +51,19 @@ type (
 		WaitID     spec.WaitID `json:"wait_id"`
 		Generation int         `json:"generation"`
 	}
+	fateView struct {
+		RunID      spec.RunID          `json:"run_id"`
+		UpdateID   spec.UpdateID       `json:"update_id"`
+		Name       string              `json:"name"`
+		Sequence   int64               `json:"sequence"`
+		ReceivedAt time.Time           `json:"received_at"`
+		Actor      string              `json:"actor,omitempty"`
+		Source     string              `json:"source"`
+		State      history.UpdateState `json:"state"`
+		ResolvedAt *time.Time          `json:"resolved_at,omitempty"`
+		Result     json.RawMessage     `json:"result,omitempty"`
+		Refused    string              `json:"refused"`
+	}
 	hookView struct {
 		RunID      spec.RunID          `json:"run_id"`
 		HookID     spec.HookID         `json:"hook_id"`
@@ -87,6 +100,8 @@ func (m *Model) read(o Operation) (string, error) {
 		view, err = r.snapshot()
 	case Receipt:
 		view, err = r.receipt(spec.SignalID(o.ID))
+	case Fate:
+		view, err = r.fate(spec.UpdateID(o.ID))
 	case Hook:
 		view, err = r.hook(spec.HookID(o.ID), m.Now)
 	default:
@@ -158,6 +173,30 @@ func (r *modelRun) receipt(id spec.SignalID) (receiptView, error) {
 		v.State, v.ConsumedBy = "consumed", &consumedView{s.ConsumedBy.WaitID, s.ConsumedBy.Generation}
 	case r.run.Status.Ended():
 		v.State = "unread_at_end"
+	}
+	return v, nil
+}
+
+// fate is what became of an update. Refused is how a driver words why there is no result.
+func (r *modelRun) fate(id spec.UpdateID) (fateView, error) {
+	u, ok := r.updates[id]
+	if !ok {
+		return fateView{}, ErrUpdateNotFound
+	}
+	v := fateView{
+		RunID: r.run.Key.RunID, UpdateID: id, Name: u.Name, Sequence: u.Seq, ReceivedAt: u.ReceivedAt, Actor: u.Actor,
+		Source: u.Source, State: u.State, ResolvedAt: u.ResolvedAt,
+	}
+	if u.State == history.UpdateIsOpen {
+		return v, nil
+	}
+	switch d := r.events[u.ResolvedSeq-1].Data.(type) {
+	case *history.UpdateCompleted:
+		v.Result = d.Output.Bytes()
+	case *history.UpdateRejected:
+		v.Refused = "the update was rejected: " + d.Message
+	case *history.UpdateOrphaned:
+		v.Refused = "the run ended before it answered the update: " + string(d.Cause)
 	}
 	return v, nil
 }

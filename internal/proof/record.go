@@ -15,6 +15,7 @@ type Record struct {
 	Run     history.Run
 	Signals map[spec.SignalID]history.Signal
 	Hooks   map[spec.HookID]history.Hook
+	Updates map[spec.UpdateID]history.Update
 	Events  []history.Event
 }
 
@@ -24,7 +25,7 @@ func (m *Model) Record(key history.RunKey) (Record, bool) {
 	if !ok {
 		return Record{}, false
 	}
-	return Record{Run: r.run, Signals: r.signals, Hooks: r.hooks, Events: r.events}, true
+	return Record{Run: r.run, Signals: r.signals, Hooks: r.hooks, Updates: r.updates, Events: r.events}, true
 }
 
 // Asleep says that the run waits for something to happen: no turn of it is due at now.
@@ -47,6 +48,9 @@ func (r Record) Differences(now time.Time) []string {
 	for _, h := range r.Hooks {
 		p.CompareHook(history.HookRow{Hook: h, Namespace: r.Run.Key.Namespace, Labels: h.Metadata.Labels})
 	}
+	for _, u := range r.Updates {
+		p.CompareUpdate(u)
+	}
 	var found []string
 	all, _ := p.Finish()
 	for _, d := range all {
@@ -64,6 +68,9 @@ func (r Record) Lines() ([]string, error) {
 	}
 	for _, h := range r.Hooks {
 		lines = append(lines, hookLine(h))
+	}
+	for _, u := range r.Updates {
+		lines = append(lines, updateLine(u))
 	}
 	slices.Sort(lines[1:])
 	for _, e := range r.Events {
@@ -98,6 +105,11 @@ func hookLine(h history.Hook) string {
 	return fmt.Sprintf("hook %s %s %s %.4x created %s expires %s resolved %s #%d by %q %q token %.4x %q %q %x asks %v",
 		h.ID, h.Name, h.State, h.PayloadDigest[:], Stamp(&h.CreatedAt), Stamp(h.ExpiresAt), Stamp(h.ResolvedAt),
 		h.ResolvedSeq, h.Source, h.Actor, g.Digest[:], g.DigestKey, g.MintKey, g.Nonce, h.Metadata)
+}
+
+func updateLine(u history.Update) string {
+	return fmt.Sprintf("update %s %s %.4x #%d at %s from %q %q %s %s #%d",
+		u.ID, u.Name, u.Digest[:], u.Seq, Stamp(&u.ReceivedAt), u.Source, u.Actor, u.State, Stamp(u.ResolvedAt), u.ResolvedSeq)
 }
 
 // grant leaves a host's token as it is, and of a minted one the keys.

@@ -31,6 +31,24 @@ func (v sight) Wait(id string) (payload string, done, late bool) {
 	return string(p.Bytes()), status == history.WaitDone, status == history.WaitLate
 }
 
+// Asked implements Sight.
+func (v sight) Asked(name string) []Ask {
+	var all []Ask
+	for _, u := range v.s.Updates(name) {
+		all = append(all, Ask{string(u.UpdateID), string(u.Payload.Bytes()), ""})
+	}
+	return all
+}
+
+// Answered implements Sight.
+func (v sight) Answered(name string) []Ask {
+	var all []Ask
+	for _, u := range v.s.DoneUpdates(name) {
+		all = append(all, Ask{string(u.UpdateID), string(u.Payload.Bytes()), string(u.Output.Bytes())})
+	}
+	return all
+}
+
 // Fired implements Sight.
 func (v sight) Fired(timer string) bool { return v.s.TimerFired(timer) }
 

@@ -12,7 +12,7 @@ type Choose func(what string, n int) int
 // Shape bounds what traces talk about.
 type Shape struct {
 	Engines int // the last of which has no code
-	Signals int // IDs of signals
+	Signals int // IDs of signals, and as many of updates
 }
 
 func pick[T any](c Choose, what string, from ...T) T { return from[c(what, len(from))] }
@@ -66,6 +66,7 @@ var kinds = []struct {
 	{24, Shape.drawSignal},
 	{14, func(_ Shape, _ Choose) Operation { return Operation{Verb: Turns} }},
 	{10, func(_ Shape, c Choose) Operation { return Operation{Verb: Pass, For: drawPause(c)} }},
+	{12, Shape.drawUpdate},
 	{12, func(s Shape, c Choose) Operation { return s.drawHook(c, Resume) }},
 	{6, func(s Shape, c Choose) Operation { return s.drawHook(c, Dispose) }},
 	{12, func(s Shape, c Choose) Operation { return Operation{Verb: Again, Via: s.via(c), Back: c("back", 12)} }},
@@ -103,6 +104,15 @@ func (s Shape) drawSignal(c Choose) Operation {
 	return o
 }
 
+// drawUpdate draws an update. Its ID may be that of a signal: that means nothing.
+func (s Shape) drawUpdate(c Choose) Operation {
+	o := s.about(c, Update)
+	o.ID = fmt.Sprint("s", c("update", s.Signals))
+	o.Name = pick(c, "name", "u", "typed", "u", "typed", "u", "u", "typed", "u", "undeclared")
+	o.Payload = drawPayload(c)
+	return o
+}
+
 func (s Shape) drawHook(c Choose, verb Verb) Operation {
 	o := s.about(c, verb)
 	o.ID = drawHookID(c)
@@ -122,8 +132,8 @@ func (s Shape) drawBreak(c Choose) Operation {
 }
 
 func (s Shape) drawRead(c Choose) Operation {
-	o := s.about(c, pick(c, "read", Snapshot, Receipt, Hook, Events))
-	if o.Verb == Receipt {
+	o := s.about(c, pick(c, "read", Snapshot, Receipt, Fate, Hook, Events))
+	if o.Verb == Receipt || o.Verb == Fate {
 		o.ID = fmt.Sprint("s", c("signal", s.Signals))
 	}
 	if o.Verb == Hook {
