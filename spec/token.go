@@ -6,8 +6,8 @@ import "strings"
 // token opens nothing, and random texts would be taken for one by chance.
 const minTokenBody = 43
 
-// CheckNoToken refuses a text that holds a minted hook token: fh, a small letter and an underscore, where a word begins,
-// and 43 letters or digits. What names things is stored, listed, logged and sent to the database as it is, and a token
+// CheckNoToken refuses a text that holds a minted hook token or an API key: fge, or fh and a small letter, and an
+// underscore, where a word begins, and 43 letters or digits. What names things is stored, listed, logged and sent to the database as it is, and a token
 // must not be. An ID of up to 46 characters is never refused, a random one that is longer less than once in a million.
 // Tokens of a host's own making are not recognised. The error is an *InvalidError that names the field.
 func CheckNoToken(field, text string) error {
@@ -18,15 +18,19 @@ func CheckNoToken(field, text string) error {
 		}
 		at += next
 		if endsLikePrefix(text[:at]) && beginsLikeBody(text[at+1:]) {
-			return &InvalidError{Field: field, Rule: "must not hold a hook token"}
+			return &InvalidError{Field: field, Rule: "must not hold a hook token or an API key"}
 		}
 	}
 }
 
-// endsLikePrefix says whether fh and a small letter, as a word of their own, end a text.
+// endsLikePrefix says whether fge, or fh and a small letter, as a word of their own, end a text.
 func endsLikePrefix(text string) bool {
 	n := len(text)
-	if n < 3 || text[n-3] != 'f' || text[n-2] != 'h' || text[n-1] < 'a' || text[n-1] > 'z' {
+	if n < 3 || text[n-3] != 'f' {
+		return false
+	}
+	ofHook := text[n-2] == 'h' && 'a' <= text[n-1] && text[n-1] <= 'z'
+	if !ofHook && text[n-3:] != "fge" {
 		return false
 	}
 	return n == 3 || !isAlphanumeric(text[n-4])

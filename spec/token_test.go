@@ -26,6 +26,10 @@ func TestCheckNoToken(t *testing.T) {
 		"fhk_" + body[1:]:                 false, // an ID of 46 characters
 		"fhk_" + body[:10] + "-" + body:   false,
 		"fh1_" + body:                     false,
+		"fge_" + body:                     true,
+		"key=fge_" + body:                 true,
+		"fgf_" + body:                     false,
+		"xfge_" + body:                    false,
 		"hk_" + body:                      false,
 		"_" + body:                        false,
 		"fhk-" + body:                     false,

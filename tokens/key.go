@@ -5,10 +5,11 @@ import (
 	"log/slog"
 )
 
-// The two sets of a keyring, as KeyError and KeyCheck name them.
+// The sets of keys, as KeyError and KeyCheck name them.
 const (
 	MintSet   = "mint"
 	DigestSet = "digest"
+	SignSet   = "sign" // of SignKeys
 )
 
 const (
@@ -48,7 +49,7 @@ func (k Key) check() string {
 
 // KeyError says which key of a set cannot be used and why.
 type KeyError struct {
-	Set   string // MintSet or DigestSet
+	Set   string // MintSet, DigestSet or SignSet
 	Index int    // position in the set, from 0; -1 if the set is empty
 	ID    string `json:"-"` // the key's ID as given; do not print it, it may be a misplaced secret
 	Rule  string

@@ -20,6 +20,7 @@ var ErrKeyUnknown = errors.New("key unknown")
 const (
 	useToken  = "fhk1"
 	useDigest = "fhd1"
+	useAPIKey = "fge1"
 	useCheck  = "fhc1"
 )
 
@@ -92,7 +93,7 @@ func authenticate(secret []byte, use string, parts [][]byte) (sum [sha256.Size]b
 // KeyCheck proves that two processes hold the same secret under one key ID, and
 // tells nothing else about it. It may be stored and shown.
 type KeyCheck struct {
-	Kind  string // MintSet or DigestSet
+	Kind  string // MintSet, DigestSet or SignSet
 	ID    string
 	Check [32]byte
 }

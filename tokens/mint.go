@@ -55,7 +55,7 @@ func (k *Keyring) Remint(keyID string, b Binding, n Nonce) (Secret, error) {
 }
 
 func (k loadedKey) mint(b Binding, n Nonce) Secret {
-	return render(k.sum(useToken, []byte(b.Namespace), []byte(b.RunID), []byte(b.HookID), n[:]))
+	return render(prefix, k.sum(useToken, []byte(b.Namespace), []byte(b.RunID), []byte(b.HookID), n[:]))
 }
 
 // readHex fills dst from exactly as many hex digits as it needs.

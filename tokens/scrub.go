@@ -15,8 +15,8 @@ var (
 )
 
 // Scrub replaces what looks like a secret in b with [redacted]: tokens with one
-// of our prefixes, fh[A-Za-z]_[0-9A-Za-z]{8,}, and JWTs, eyJ….eyJ… to their
-// end. It is the last line of defence of a log and cannot know host-supplied
+// of our prefixes, fh[A-Za-z]_[0-9A-Za-z]{8,} and fge_[0-9A-Za-z]{8,}, and
+// JWTs, eyJ….eyJ… to their end. It is the last line of defence of a log and cannot know host-supplied
 // tokens. It returns b itself if there is nothing to hide, and never changes b.
 // The time is linear in len(b).
 func Scrub(b []byte) []byte {
@@ -53,7 +53,7 @@ func Scrub(b []byte) []byte {
 // scrubTokens hides our tokens in the word b[i:end].
 func scrubTokens(b []byte, i, end int, out []byte, kept int) ([]byte, int) {
 	for i < end {
-		at := bytes.Index(b[i:end], []byte("fh"))
+		at := bytes.IndexByte(b[i:end], 'f')
 		if at < 0 {
 			break
 		}

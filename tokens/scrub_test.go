@@ -22,6 +22,7 @@ func TestScrub(t *testing.T) {
 		golden + "_tail " + golden:               "[redacted]_tail [redacted]",
 		"fhk_fhk_" + golden:                      "fhk_fhk_[redacted]",
 		"fha_12345678 fhe_abcdefgh":              "[redacted] [redacted]",
+		"fge_12345678 fge_1234567 ffge_12345678": "[redacted] fge_1234567 f[redacted]",
 		"fhk_1234567":                            "fhk_1234567",
 		"fhk_1234567-8":                          "fhk_1234567-8",
 		"fhk-12345678 fh1_12345678 FHK_12345678": "fhk-12345678 fh1_12345678 FHK_12345678",
@@ -53,10 +54,10 @@ func TestScrubDoesNotCopyCleanLines(t *testing.T) {
 // What is found is compared with regular expressions, the plain statement of
 // what must never reach a log.
 func FuzzScrub(f *testing.F) {
-	for _, seed := range []string{golden, "eyJa.eyJb.c", "fhk_12345678eyJa.eyJ", strings.Repeat("eyJfhk_", 50), "fhfhk_aaaaaaaa", "\xff" + golden + "\x00"} {
+	for _, seed := range []string{golden, "eyJa.eyJb.c", "fhk_12345678eyJa.eyJ", strings.Repeat("eyJfhk_", 50), "fhfhk_aaaaaaaa", "fgfge_aaaaaaaafge_bbbbbbbb", "\xff" + golden + "\x00"} {
 		f.Add([]byte(seed))
 	}
-	secret := regexp.MustCompile(`fh[A-Za-z]_[0-9A-Za-z]{8,}|eyJ[0-9A-Za-z_-]*\.eyJ`)
+	secret := regexp.MustCompile(`(?:fh[A-Za-z]|fge)_[0-9A-Za-z]{8,}|eyJ[0-9A-Za-z_-]*\.eyJ`)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		before := bytes.Clone(b)
 		out := tokens.Scrub(b)

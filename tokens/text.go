@@ -11,6 +11,7 @@ import (
 // The parts of a minted token. 62^43 is just above 2^256, and 62^6 above 2^32.
 const (
 	prefix    = "fhk_"
+	keyPrefix = "fge_" // of an API key, which has the length of prefix
 	bodyLen   = 43
 	sumLen    = 6
 	mintedLen = len(prefix) + bodyLen + sumLen
@@ -40,8 +41,8 @@ func (e *TokenError) Is(target error) bool { return target == ErrMalformed }
 
 // Parse reads what a caller presents as the token of a hook: a minted token,
 // whose length, alphabet and checksum must be right, or one in the form of a
-// host token. Everything else, also a token with one of our other prefixes, is
-// ErrMalformed and needs no look-up.
+// host token. Everything else, also an API key or a text with one of our other
+// prefixes, is ErrMalformed and needs no look-up.
 func Parse(text string) (Secret, error) {
 	if !hasOurPrefix(text) {
 		if hostRule(text) != "" {
@@ -49,7 +50,12 @@ func Parse(text string) (Secret, error) {
 		}
 		return NewSecret(text), nil
 	}
-	if len(text) != mintedLen || !strings.HasPrefix(text, prefix) || !all(text[len(prefix):], isAlphanumeric) {
+	return parseOurs(prefix, text)
+}
+
+// parseOurs reads a text of our own making that begins with start.
+func parseOurs(start, text string) (Secret, error) {
+	if len(text) != mintedLen || !strings.HasPrefix(text, start) || !all(text[len(start):], isAlphanumeric) {
 		return Secret{}, ErrMalformed
 	}
 	rest, sum := text[:mintedLen-sumLen], text[mintedLen-sumLen:]
@@ -60,8 +66,8 @@ func Parse(text string) (Secret, error) {
 }
 
 // ParseHost reads a token that a workflow supplies for a hook: 22 to 128 of
-// [0-9A-Za-z_-], not starting with fh, a letter and an underscore, which would
-// read as one of ours. The error is a *TokenError.
+// [0-9A-Za-z_-], not starting with fge_ or with fh, a letter and an underscore,
+// which would read as one of ours. The error is a *TokenError.
 func ParseHost(text string) (Secret, error) {
 	if rule := hostRule(text); rule != "" {
 		return Secret{}, &TokenError{Rule: rule}
@@ -77,23 +83,26 @@ func hostRule(text string) string {
 	case !all(text, isURLSafe):
 		return "a token has only the characters 0-9 A-Z a-z _ -"
 	case hasOurPrefix(text):
-		return "a token does not start with fh, a letter and an underscore"
+		return "a token does not start with fge_, nor with fh, a letter and an underscore"
 	default:
 		return ""
 	}
 }
 
-// hasOurPrefix reports whether text starts with fh, a letter and an underscore,
-// the space of all prefixes we use or may use.
+// hasOurPrefix reports whether text starts with the prefix of an API key or
+// with fh, a letter and an underscore, the prefixes we use or may use for hooks.
 func hasOurPrefix(text string) bool {
+	if strings.HasPrefix(text, keyPrefix) {
+		return true
+	}
 	return len(text) >= len(prefix) && text[:2] == "fh" && isLetter(text[2]) && text[3] == '_'
 }
 
-// render writes 256 bits as a minted token.
-func render(number [32]byte) Secret {
+// render writes 256 bits as a text of our own that begins with start.
+func render(start string, number [32]byte) Secret {
 	text := make([]byte, mintedLen)
-	copy(text, prefix)
-	encodeBody(text[len(prefix):mintedLen-sumLen], number)
+	copy(text, start)
+	encodeBody(text[len(start):mintedLen-sumLen], number)
 	sum := checksum(text[:mintedLen-sumLen])
 	copy(text[mintedLen-sumLen:], sum[:])
 	return NewSecret(string(text))

@@ -125,7 +125,7 @@ func TestParseHost(t *testing.T) {
 	const (
 		length   = "a token has 22 to 128 characters"
 		alphabet = "a token has only the characters 0-9 A-Z a-z _ -"
-		foreign  = "a token does not start with fh, a letter and an underscore"
+		foreign  = "a token does not start with fge_, nor with fh, a letter and an underscore"
 	)
 	for text, rule := range map[string]string{
 		strings.Repeat("a", 22):           "",
@@ -138,6 +138,8 @@ func TestParseHost(t *testing.T) {
 		golden:                            foreign,
 		"fha_" + strings.Repeat("a", 22):  foreign,
 		"fhZ_" + strings.Repeat("a", 22):  foreign,
+		"fge_" + strings.Repeat("a", 22):  foreign,
+		"fgf_" + strings.Repeat("a", 22):  "",
 	} {
 		s, err := tokens.ParseHost(text)
 		if rule == "" {
@@ -158,11 +160,11 @@ func TestParseHost(t *testing.T) {
 }
 
 func FuzzParseToken(f *testing.F) {
-	for _, seed := range []string{golden, "fha_" + golden[4:], "", "fh", "fhk", "fhk_", strings.Repeat("a", 22), golden[:52] + "J", "\xff\xfe"} {
+	for _, seed := range []string{golden, "fha_" + golden[4:], "", "fh", "fhk", "fhk_", "fge_" + golden[4:], strings.Repeat("a", 22), golden[:52] + "J", "\xff\xfe"} {
 		f.Add(seed)
 	}
 	host := regexp.MustCompile(`^[0-9A-Za-z_-]{22,128}$`)
-	ours := regexp.MustCompile(`^fh[A-Za-z]_`)
+	ours := regexp.MustCompile(`^(?:fh[A-Za-z]|fge)_`)
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := tokens.Parse(text)
 		_, hostErr := tokens.ParseHost(text)
