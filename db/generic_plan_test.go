@@ -31,6 +31,7 @@ var keptPlans = map[string]string{
 	"ResolveLetters": sqlc.ResolveLetters, "DiscardLetter": sqlc.DiscardLetter, "ReadLetter": sqlc.ReadLetter,
 	"KnownUpdates": sqlc.KnownUpdates, "OpenUpdates": sqlc.OpenUpdates, "CountOpenUpdates": sqlc.CountOpenUpdates,
 	"InsertUpdates": sqlc.InsertUpdates, "EndUpdates": sqlc.EndUpdates, "ReadUpdate": sqlc.ReadUpdate, "EndedUpdates": sqlc.EndedUpdates,
+	"FindAPIKeys": sqlc.FindAPIKeys, "ReadAPIKeys": sqlc.ReadAPIKeys, "TouchAPIKey": sqlc.TouchAPIKey, "RevokeAPIKey": sqlc.RevokeAPIKey,
 }
 
 // A kept plan looks rows up by a condition on a key, and does so also when it was made while the tables were empty, or so

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,7 +17,8 @@ type KeyKind string
 // The kinds of keys.
 const (
 	MintKey   KeyKind = "mint"   // tokens are derived with it
-	DigestKey KeyKind = "digest" // tokens are looked up by digests under it
+	DigestKey KeyKind = "digest" // tokens and API keys are looked up by digests under it
+	SignKey   KeyKind = "sign"   // signed tokens of our own are made with it
 )
 
 // KeyCheck is a loaded key: its ID, and a value that two keys share only if they are the same. The key itself never
@@ -38,7 +40,7 @@ func (e *KeyMismatchError) Error() string {
 	return fmt.Sprintf("%s key %q is not the one that this database was used with", e.Kind, e.ID)
 }
 
-// KeyMissingError says that a hook uses a key that is not loaded, so that its token would be unknown.
+// KeyMissingError says that a hook or an API key uses a key that is not loaded, so that it would be unknown.
 type KeyMissingError struct {
 	Kind KeyKind
 	ID   string
@@ -46,13 +48,37 @@ type KeyMissingError struct {
 
 // Error implements error.
 func (e *KeyMissingError) Error() string {
-	return fmt.Sprintf("%s key %q is used by hooks of this database and is not loaded", e.Kind, e.ID)
+	return fmt.Sprintf("%s key %q is used by hooks or API keys of this database and is not loaded", e.Kind, e.ID)
 }
 
 // CheckKeys compares the keys of a process with those the database was used with, and remembers the new ones. It must
 // succeed before the process mints or looks up a token. Its cost does not depend on the number of hooks. Errors:
 // *KeyMismatchError and *KeyMissingError, which remember nothing; ErrUnavailable; *DatabaseError.
 func (s *Store) CheckKeys(ctx context.Context, loaded []KeyCheck) error {
+	return s.checkKeys(ctx, loaded, func(p *pipeline) func() error {
+		used := queueRows[sqlc.UsedKeysRow](p, sqlc.UsedKeys, nil)
+		return func() error { return hooksServed(loaded, *used) }
+	})
+}
+
+// CheckAccessKeys is CheckKeys for a process, or a part of one, that handles credentials of callers: the keys that sign
+// and the digest keys of API keys.
+func (s *Store) CheckAccessKeys(ctx context.Context, loaded []KeyCheck) error {
+	return s.checkKeys(ctx, loaded, func(p *pipeline) func() error {
+		used := queueValues[string](p, sqlc.KeysOfAPIKeys, nil)
+		return func() error {
+			for _, id := range *used {
+				if !loads(loaded, DigestKey, id) {
+					return &KeyMissingError{Kind: DigestKey, ID: id}
+				}
+			}
+			return nil
+		}
+	})
+}
+
+// checkKeys compares keys and asks, in the same transaction, whether they serve what uses them.
+func (s *Store) checkKeys(ctx context.Context, loaded []KeyCheck, serving func(*pipeline) func() error) error {
 	var params sqlc.InsertKeysParams
 	for _, k := range loaded {
 		params.Kinds = append(params.Kinds, string(k.Kind))
@@ -64,11 +90,14 @@ func (s *Store) CheckKeys(ctx context.Context, loaded []KeyCheck) error {
 		p.begin(s.cfg.LockTimeout)
 		p.exec(sqlc.InsertKeys, params)
 		stored := queueRows[sqlc.ListKeysRow](p, sqlc.ListKeys, nil)
-		used := queueRows[sqlc.UsedKeysRow](p, sqlc.UsedKeys, nil)
+		served := serving(p)
 		if err := p.send(ctx, conn); err != nil {
 			return err
 		}
-		if err := compareKeys(loaded, *stored, *used); err != nil {
+		if err := compareKeys(loaded, *stored); err != nil {
+			return err
+		}
+		if err := served(); err != nil {
 			return err
 		}
 		p = &pipeline{}
@@ -78,28 +107,29 @@ func (s *Store) CheckKeys(ctx context.Context, loaded []KeyCheck) error {
 	return translate(err)
 }
 
-func compareKeys(loaded []KeyCheck, stored []sqlc.ListKeysRow, used []sqlc.UsedKeysRow) error {
-	type name struct {
-		kind KeyKind
-		id   string
-	}
-	checks := make(map[name][]byte, len(loaded))
-	for _, k := range loaded {
-		checks[name{k.Kind, k.ID}] = k.Check
-	}
+func compareKeys(loaded []KeyCheck, stored []sqlc.ListKeysRow) error {
 	for _, k := range stored {
-		check, ok := checks[name{KeyKind(k.Kind), k.KeyID}]
-		if ok && !bytes.Equal(check, k.CheckValue) {
+		at := slices.IndexFunc(loaded, func(l KeyCheck) bool { return string(l.Kind) == k.Kind && l.ID == k.KeyID })
+		if at >= 0 && !bytes.Equal(loaded[at].Check, k.CheckValue) {
 			return &KeyMismatchError{Kind: KeyKind(k.Kind), ID: k.KeyID}
 		}
 	}
+	return nil
+}
+
+// hooksServed says whether the keys that hooks use are loaded.
+func hooksServed(loaded []KeyCheck, used []sqlc.UsedKeysRow) error {
 	for _, pair := range used {
-		if _, ok := checks[name{DigestKey, pair.DigestKey}]; !ok {
+		if !loads(loaded, DigestKey, pair.DigestKey) {
 			return &KeyMissingError{Kind: DigestKey, ID: pair.DigestKey}
 		}
-		if _, ok := checks[name{MintKey, pair.MintKey}]; !ok && pair.MintKey != "" {
+		if pair.MintKey != "" && !loads(loaded, MintKey, pair.MintKey) {
 			return &KeyMissingError{Kind: MintKey, ID: pair.MintKey}
 		}
 	}
 	return nil
+}
+
+func loads(loaded []KeyCheck, kind KeyKind, id string) bool {
+	return slices.ContainsFunc(loaded, func(k KeyCheck) bool { return k.Kind == kind && k.ID == id })
 }

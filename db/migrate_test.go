@@ -23,6 +23,7 @@ func (r *acceptRig) undoDue() {
 // undoTasks brings the schema back to where a program was that knew neither steps nor children.
 func (r *acceptRig) undoTasks() {
 	r.t.Helper()
+	r.sql(`drop table api_keys`)
 	r.sql(`drop table updates`)
 	r.sql(`drop table tasks, dead_letters`)
 	r.sql(`alter table runs drop column parent`)

@@ -139,6 +139,10 @@ type Store struct {
 	sent    *identities
 	found   *foundHooks
 	tokens  *lookups[[]history.TokenDigest, *sqlc.ReadHookRow]
+
+	keysByDigest *lookups[[][]byte, *sqlc.ApiKey]
+	keysByID     *lookups[string, *sqlc.ApiKey]
+
 	handed  *handover
 	turning *turning
 	vain    *contention
@@ -173,6 +177,8 @@ func Open(pool *pgxpool.Pool, cfg Config) *Store {
 		ended:   make(chan struct{}),
 	}
 	s.tokens = &lookups[[]history.TokenDigest, *sqlc.ReadHookRow]{leaders: tokenLeaders, batch: tokenBatch, ask: s.resolveTokens}
+	s.keysByDigest = &lookups[[][]byte, *sqlc.ApiKey]{leaders: apiKeyLeaders, batch: apiKeyBatch, ask: s.findKeys}
+	s.keysByID = &lookups[string, *sqlc.ApiKey]{leaders: apiKeyLeaders, batch: apiKeyBatch, ask: s.readKeys}
 	return s
 }
 

@@ -9,6 +9,22 @@ import (
 	"time"
 )
 
+type ApiKey struct {
+	KeyID      string
+	Digest     []byte
+	DigestKey  string
+	Namespace  string
+	Name       string
+	Scopes     []string
+	RunID      *string
+	HookID     *string
+	Signals    []string
+	CreatedAt  time.Time
+	ExpiresAt  *time.Time
+	RevokedAt  *time.Time
+	LastUsedAt *time.Time
+}
+
 type DeadLetter struct {
 	ID         int64
 	Run        int64
