@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/flowgate-go/flowgate/internal/history"
@@ -32,6 +33,8 @@ type call struct {
 	message history.Message
 	run     history.RunKey
 	done    chan Answer // takes one answer without blocking
+	came    time.Time
+	taken   atomic.Bool // by a lane
 }
 
 // Accept judges a message and stores what it changes; it returns after the commit. Calls that arrive while a commit is
@@ -40,8 +43,11 @@ type call struct {
 // database cannot hold; ErrWorkflowNotFound when a start names a spec that is not stored; ErrUnavailable, also when ctx
 // ends first or Run has ended (the message may then be stored or not: send it again); *DatabaseError.
 func (s *Store) Accept(ctx context.Context, m history.Message) (history.Receipt, error) {
-	c := &call{ctx: ctx, message: m, run: m.Target(), done: make(chan Answer, 1)}
+	c := &call{ctx: ctx, message: m, run: m.Target(), done: make(chan Answer, 1), came: s.cfg.Clock()}
 	if err := s.enqueue(c); err != nil {
+		if !errors.Is(err, errNotRunning) {
+			s.waits.note(c.came, s.cfg.Clock())
+		}
 		return history.Receipt{}, unavailable(err)
 	}
 	cause := errNotRunning
@@ -50,6 +56,9 @@ func (s *Store) Accept(ctx context.Context, m history.Message) (history.Receipt,
 		return a.Receipt, a.Err
 	case <-ctx.Done():
 		cause = ctx.Err()
+		if !c.taken.Load() {
+			s.waits.note(c.came, s.cfg.Clock())
+		}
 	case <-s.ended:
 	}
 	select { // it may have been answered at the same moment

@@ -69,6 +69,10 @@ func (s *Store) collect(first *call, hot map[history.RunKey]int) []*call {
 		b.add(c)
 	}
 	for c := first; ; {
+		if c != nil {
+			c.taken.Store(true)
+			s.waits.note(c.came, now)
+		}
 		if c != nil && s.turning.store(c, now) {
 			b.add(c)
 		}

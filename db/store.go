@@ -144,6 +144,7 @@ type Store struct {
 	keysByID     *lookups[string, *sqlc.ApiKey]
 
 	handed  *handover
+	waits   waits
 	turning *turning
 	vain    *contention
 	beats   atomic.Uint64 // heartbeats

@@ -17,6 +17,9 @@ type TokenRequest struct {
 	Payload []byte // JSON; ignored by DisposeHookByToken
 	Source  string
 	Actor   string
+	// Found, if set, is called once the token is known to belong to a hook of a namespace, and before anything is decided.
+	// Its error is the answer, and nothing has happened then. It does not mean that the caller may use the token.
+	Found func(spec.Namespace) error
 }
 
 // ResumeHookByToken answers a hook of any namespace, for a caller who holds its token and nothing else. It is idempotent
@@ -63,7 +66,7 @@ func (e *Engine) resumeByToken(ctx context.Context, req TokenRequest, who holder
 	if err != nil {
 		return Receipt{}, err
 	}
-	return e.byToken(ctx, req.Token, who, func(key history.RunKey, id spec.HookID) history.Message {
+	return e.byToken(ctx, req, who, func(key history.RunKey, id spec.HookID) history.Message {
 		return &history.ResumeHook{
 			Run: key, HookID: id, Payload: payload, ByToken: who.isStranger(), Source: req.Source, Actor: req.Actor,
 		}
@@ -74,16 +77,16 @@ func (e *Engine) disposeByToken(ctx context.Context, req TokenRequest, who holde
 	if err := checkSource(req.Source, req.Actor); err != nil {
 		return Receipt{}, err
 	}
-	return e.byToken(ctx, req.Token, who, func(key history.RunKey, id spec.HookID) history.Message {
+	return e.byToken(ctx, req, who, func(key history.RunKey, id spec.HookID) history.Message {
 		return &history.DisposeHook{Run: key, HookID: id, ByToken: who.isStranger(), Source: req.Source, Actor: req.Actor}
 	})
 }
 
 // byToken resolves a token and sends the message that is for its hook. Whatever is not there is one error.
 func (e *Engine) byToken(
-	ctx context.Context, text string, who holder, message func(history.RunKey, spec.HookID) history.Message,
+	ctx context.Context, req TokenRequest, who holder, message func(history.RunKey, spec.HookID) history.Message,
 ) (Receipt, error) {
-	token, err := tokens.Parse(text)
+	token, err := tokens.Parse(req.Token)
 	if err != nil {
 		return Receipt{}, ErrTokenNotFound
 	}
@@ -98,6 +101,11 @@ func (e *Engine) byToken(
 	}
 	if !who.isStranger() && hook.Run.Namespace != who.ns {
 		return Receipt{}, ErrTokenNotFound
+	}
+	if req.Found != nil {
+		if err := req.Found(hook.Run.Namespace); err != nil {
+			return Receipt{}, err
+		}
 	}
 	receipt, err := e.accept(ctx, message(hook.Run, hook.ID))
 	if errors.Is(err, ErrRunNotFound) || errors.Is(err, ErrHookNotFound) {
