@@ -38,6 +38,13 @@ type call struct {
 	key    string         // of a keyed route: the ID of the signal or the update, empty when the caller named none
 	actor  string         // of an authenticated caller
 	handle *engine.Handle // the use cases of the caller's namespace
+
+	who           Principal // of an authenticated caller
+	authenticated bool
+	trusted       bool // authenticated, or with a token that is there: no answer is held against the address
+	lookedUp      bool // the answer took a look-up
+	share         *share
+	budgets       []budget
 }
 
 // callKey is where a request carries its call.
@@ -75,6 +82,7 @@ func (k *call) stamp(res *fasthttp.Response) {
 	res.Header.Set("X-Request-Id", k.id)
 	res.Header.Set("Cache-Control", "no-store")
 	res.Header.Set("X-Content-Type-Options", "nosniff")
+	k.stampBudgets(res)
 }
 
 // refuse makes the refusal the answer of the call.

@@ -33,9 +33,8 @@ func (g *Gateway) resumeWith(c *fiber.Ctx, k *call, token string) error {
 	if err != nil {
 		return err
 	}
-	r, err := g.engine.ResumeHookByToken(c.UserContext(), engine.TokenRequest{
-		Token: token, Payload: payload, Source: sourceCallback,
-	})
+	req := engine.TokenRequest{Token: token, Payload: payload, Source: sourceCallback}
+	r, err := g.byToken(c.UserContext(), k, req, g.engine.ResumeHookByToken)
 	if err != nil {
 		return err
 	}
@@ -47,7 +46,8 @@ func (g *Gateway) disposeByToken(c *fiber.Ctx, k *call) error {
 	if err := noFields(c); err != nil {
 		return err
 	}
-	r, err := g.engine.DisposeHookByToken(c.UserContext(), engine.TokenRequest{Token: k.token, Source: sourceCallback})
+	req := engine.TokenRequest{Token: k.token, Source: sourceCallback}
+	r, err := g.byToken(c.UserContext(), k, req, g.engine.DisposeHookByToken)
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,13 @@ type Config struct {
 	DrainTimeout time.Duration
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
+	// Limits say how much of what is served.
+	Limits Limits
+	// Quota is an exact limit over several gateways; nil is none. When it fails, callbacks are served within Limits and
+	// the API answers 503.
+	Quota Quota
+	// Clock is what limits are counted by; default time.Now. Its values must keep the monotonic reading.
+	Clock func() time.Time
 }
 
 func (c Config) withDefaults() Config {
@@ -61,6 +68,10 @@ func (c Config) withDefaults() Config {
 	c.MaxInFlight = positive(c.MaxInFlight, DefaultMaxInFlight)
 	c.MaxWaiters = positive(c.MaxWaiters, DefaultMaxWaiters)
 	c.DrainTimeout = positive(c.DrainTimeout, DefaultDrainTimeout)
+	c.Limits = c.Limits.withDefaults()
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
 	return c
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"sync/atomic"
 
@@ -21,6 +22,8 @@ type Gateway struct {
 	publicHost   string
 	authenticate authenticator
 	fiber        *fiber.App
+	limiter      *limiter
+	overload     overload
 
 	inFlight slots
 	waiters  slots
@@ -44,6 +47,8 @@ func New(cfg Config) (*Gateway, error) {
 	g := &Gateway{
 		config: cfg, engine: cfg.Engine, publicHost: host, authenticate: noAccess,
 		inFlight: slots{limit: int64(cfg.MaxInFlight)}, waiters: slots{limit: int64(cfg.MaxWaiters)},
+		limiter:  newLimiter(cfg, rand.Float64),
+		overload: overload{wait: cfg.Engine.AcceptWait, limit: cfg.Limits.AcceptWait},
 	}
 	if cfg.OpenAPI {
 		g.authenticate = openAccess
@@ -58,7 +63,7 @@ func New(cfg Config) (*Gateway, error) {
 // still sent after Config.DrainTimeout. It closes the listener. Errors: ErrDrainTimeout, or the listener's.
 func (g *Gateway) Serve(ctx context.Context, ln net.Listener) error {
 	served := make(chan error, 1)
-	go func() { served <- g.fiber.Listener(lingeringListener{ln}) }()
+	go func() { served <- g.fiber.Listener(g.listener(ln)) }()
 
 	select {
 	case err := <-served:

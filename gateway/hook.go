@@ -116,6 +116,7 @@ func (g *Gateway) mintToken(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
+	g.limiter.remember(link.Token.Reveal(), k.who.Namespace)
 	k.verdict = engine.VerdictAccepted
 	return writeJSON(c, http.StatusOK, mintedToken{
 		Token: link.Token.Reveal(), URL: link.URL.Reveal(), TokenID: link.TokenID,

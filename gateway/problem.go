@@ -155,6 +155,12 @@ var (
 	}
 )
 
+// The problem of limits.
+var rateLimited = &problem{
+	code: "rate-limited", status: 429, verdict: engine.VerdictBusy, retryable: true,
+	title: "Rate limited", detail: "There were too many of these requests; send it again unchanged after the time in Retry-After.",
+}
+
 // The problems that are ours.
 var (
 	unavailable = &problem{

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -11,9 +12,9 @@ import (
 	"github.com/flowgate-go/flowgate/tokens"
 )
 
-// retryAfter is the Retry-After of every 429 and 503, in seconds: overload, a lost database connection and a full
-// backlog pass quickly, and senders add a back-off of their own.
-const retryAfter = "1"
+// retryAfter is the Retry-After, in seconds, of every 429 and 503 that does not know better: overload, a lost database
+// connection and a full backlog pass quickly, and senders add a back-off of their own.
+const retryAfter = 1
 
 // refusal is the answer to one request that is refused: a problem and what is particular to the request.
 type refusal struct {
@@ -22,6 +23,7 @@ type refusal struct {
 	differs    []string
 	violations []violation
 	challenge  string // WWW-Authenticate of a 401
+	retry      int    // Retry-After in seconds; zero: the usual
 	fault      error  // what made it a 5xx; logged by kind, never shown
 }
 
@@ -94,7 +96,7 @@ func (r *refusal) write(res *fasthttp.Response, requestID string) {
 	res.Header.SetContentType("application/problem+json")
 	res.SetBody(body)
 	if p.status == http.StatusServiceUnavailable || p.status == http.StatusTooManyRequests {
-		res.Header.Set("Retry-After", retryAfter)
+		res.Header.Set("Retry-After", strconv.Itoa(positive(r.retry, retryAfter)))
 	}
 	if r.challenge != "" {
 		res.Header.Set("WWW-Authenticate", r.challenge)

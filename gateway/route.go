@@ -97,18 +97,41 @@ func (g *Gateway) enter(r route) fiber.Handler {
 		if err := k.shape(c, r); err != nil {
 			return err
 		}
-		if !g.inFlight.take() {
-			return refuse(unavailable)
+		if err := g.enterWork(r); err != nil {
+			return err
 		}
 		defer g.inFlight.give()
+		defer func() { k.share.give() }()
 		if err := g.identify(c, k, r); err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		defer cancel()
 		c.SetUserContext(ctx)
+		if k.authenticated {
+			if err := g.limiter.caller(ctx, k, k.who); err != nil {
+				return err
+			}
+		}
 		return r.serve(c, k)
 	}
+}
+
+// enterWork takes a slot, or refuses a request because too much is under way. The last slots are for callbacks.
+func (g *Gateway) enterWork(r route) error {
+	callback, reserve := r.needs == "", g.inFlight.limit/10
+	if callback {
+		reserve = 0
+	}
+	if g.overload.sheds(callback) {
+		g.limiter.refused.add(limitOverload)
+		return &refusal{problem: unavailable, retry: g.limiter.retryAfter(0)}
+	}
+	if !g.inFlight.takeBut(reserve) {
+		g.limiter.refused.add(limitInFlight)
+		return &refusal{problem: unavailable, retry: g.limiter.retryAfter(0)}
+	}
+	return nil
 }
 
 // identify sets the caller of an API route and the use cases of its namespace.
@@ -123,7 +146,7 @@ func (g *Gateway) identify(c *fiber.Ctx, k *call, r route) error {
 	if err != nil {
 		return err
 	}
-	k.actor = who.Actor
+	k.who, k.authenticated, k.trusted, k.actor = who, true, true, who.Actor
 	k.handle, err = g.engine.Namespace(who.Namespace)
 	return err
 }

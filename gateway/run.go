@@ -139,7 +139,7 @@ func (g *Gateway) snapshot(ctx context.Context, k *call, wait time.Duration) (en
 	defer g.waiters.give()
 
 	var ended engine.Snapshot
-	g.park(ctx, wait, func(ctx context.Context) { ended, err = k.handle.Wait(ctx, k.run) })
+	g.park(ctx, k, wait, func(ctx context.Context) { ended, err = k.handle.Wait(ctx, k.run) })
 	if err == nil {
 		return ended, nil
 	}
@@ -150,9 +150,11 @@ func (g *Gateway) snapshot(ctx context.Context, k *call, wait time.Duration) (en
 
 // park waits in a call, at most so long and not beyond the beginning of a drain. While parked the request holds no room that
 // others could work in, nor a database connection. An error of what waited says only that the present state must be read.
-func (g *Gateway) park(ctx context.Context, wait time.Duration, until func(context.Context)) {
+func (g *Gateway) park(ctx context.Context, k *call, wait time.Duration, until func(context.Context)) {
 	g.inFlight.give()
 	defer g.inFlight.force()
+	k.share.give()
+	defer k.share.force()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), wait)
 	defer cancel()
 	defer context.AfterFunc(g.drain, cancel)()

@@ -118,8 +118,26 @@ func panicText(value any) string {
 
 // finish stamps and logs a request that has its answer.
 func (g *Gateway) finish(ctx *fasthttp.RequestCtx, k *call) {
+	g.charge(&ctx.Response, k)
 	k.stamp(&ctx.Response)
 	g.logCall(k, string(ctx.Method()), ctx.Response.StatusCode())
+}
+
+// charge holds an answer that says that a stranger was wrong against its address. One that has been wrong too often is not
+// told so any more, unless it took a look-up to find out: that was paid for.
+func (g *Gateway) charge(res *fasthttp.Response, k *call) {
+	switch res.StatusCode() {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound:
+	default:
+		return
+	}
+	if k.trusted {
+		return
+	}
+	if r := g.limiter.failed(k.peer); r != nil && !k.lookedUp {
+		res.Header.Del("WWW-Authenticate")
+		k.refuse(res, r)
+	}
 }
 
 // answerError is Fiber's error handler: what a handler returned becomes the response, and so do Fiber's own refusals,
@@ -150,6 +168,7 @@ func (g *Gateway) answerUnparsed(ctx *fasthttp.RequestCtx, err error) {
 	if p == payloadTooLarge {
 		lingerOn(ctx)
 	}
+	g.charge(&ctx.Response, k)
 	k.stamp(&ctx.Response)
 	// The header may be half read; its method is not to be believed.
 	g.logCall(k, "", ctx.Response.StatusCode())

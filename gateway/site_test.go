@@ -31,11 +31,13 @@ type site struct {
 
 const publicURL = "https://gate.example.com/base"
 
-// serveOn starts a gateway over an engine, with an open API unless change says otherwise.
+// serveOn starts a gateway over an engine, with an open API and no limit on failures, which most tests provoke, unless
+// change says otherwise.
 func serveOn(t *testing.T, eng *engine.Engine, change func(*Config)) *site {
 	t.Helper()
 	logs := &logBuffer{}
 	cfg := Config{Engine: eng, Logger: zerolog.New(logs), PublicURL: publicURL, OpenAPI: true}
+	cfg.Limits.Failures = Unlimited()
 	if change != nil {
 		change(&cfg)
 	}

@@ -8,8 +8,11 @@ type slots struct {
 	used  atomic.Int64
 }
 
-func (s *slots) take() bool {
-	if s.used.Add(1) > s.limit {
+func (s *slots) take() bool { return s.takeBut(0) }
+
+// takeBut takes a slot unless that leaves fewer than some for others.
+func (s *slots) takeBut(some int64) bool {
+	if s.used.Add(1) > s.limit-some {
 		s.used.Add(-1)
 		return false
 	}

@@ -87,7 +87,7 @@ func (g *Gateway) updateResult(
 		return u, err
 	}
 	defer g.waiters.give()
-	g.park(ctx, wait, func(ctx context.Context) { u, err = k.handle.WaitUpdate(ctx, run, id) })
+	g.park(ctx, k, wait, func(ctx context.Context) { u, err = k.handle.WaitUpdate(ctx, run, id) })
 	if u.State != "" {
 		return u, err
 	}

@@ -39,5 +39,5 @@ func (m *Memory[K, V]) Forget(key K) { m.keys.Invalidate(key) }
 // Len is how many keys are remembered.
 func (m *Memory[K, V]) Len() int { return m.keys.EstimatedSize() }
 
-// Evictions is how often a key was forgotten to make room.
-func (m *Memory[K, V]) Evictions() int64 { return m.evicted.Load() }
+// Overflows is how often a key was forgotten to make room.
+func (m *Memory[K, V]) Overflows() int64 { return m.evicted.Load() }

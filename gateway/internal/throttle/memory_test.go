@@ -23,8 +23,8 @@ func TestMemory(t *testing.T) {
 	if n := m.Len(); n > room {
 		t.Errorf("%d keys are remembered", n)
 	}
-	if m.Evictions() < 99*room {
-		t.Errorf("%d evictions were counted", m.Evictions())
+	if m.Overflows() < 99*room {
+		t.Errorf("%d evictions were counted", m.Overflows())
 	}
 }
 

@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"time"
+
+	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/gateway/internal/throttle"
+	"github.com/flowgate-go/flowgate/spec"
+	"github.com/flowgate-go/flowgate/tokens"
+)
+
+// visit is one use of a hook's token by a stranger, from the look at the token until the answer.
+type visit struct {
+	limiter *limiter
+	call    *call
+	ctx     context.Context
+	key     tokenKey
+	known   bool // it was found before
+	found   bool // it was found now
+	ns      spec.Namespace
+	held    []*throttle.Bucket // pays for the look-up if nothing is found
+}
+
+// visit admits a token as far as that can be said without a look-up. Whoever gets a visit ends it.
+func (l *limiter) visit(ctx context.Context, k *call, token string) (*visit, error) {
+	if _, err := tokens.Parse(token); err != nil {
+		return nil, refuse(notFound)
+	}
+	v := &visit{limiter: l, call: k, ctx: ctx, key: sha256.Sum256([]byte(token))}
+	if v.ns, v.known = l.known.Get(v.key); v.known {
+		k.trusted = true
+		return v, v.admit(v.ns)
+	}
+	return v, v.lookUp(l.clock())
+}
+
+// lookUp asks whether a token may be looked up that nobody has shown here before. The addresses that have been wrong often
+// enough have a budget of their own for that, so that they cannot spend the one of the others.
+func (v *visit) lookUp(now time.Time) error {
+	l, from := v.limiter, network(v.call.peer)
+	if _, spent := l.failures.Spent(from, now); !spent {
+		return v.hold(limitLookups, now, l.lookups)
+	}
+	return v.hold(limitSuspects, now, l.suspects.Bucket(from, now), l.suspectLookups)
+}
+
+func (v *visit) hold(which limit, now time.Time, buckets ...*throttle.Bucket) error {
+	for _, b := range buckets {
+		wait, ok := b.Hold(now)
+		if !ok {
+			return v.limiter.refuse(which, wait)
+		}
+		v.held = append(v.held, b)
+	}
+	return nil
+}
+
+// admit applies the limits of a token that is there.
+func (v *visit) admit(ns spec.Namespace) error {
+	v.ns, v.found = ns, true
+	l, now := v.limiter, v.limiter.clock()
+	if wait, ok := l.hooks.Take(v.key, now); !ok {
+		return l.refuse(limitHook, wait)
+	}
+	if err := l.namespace(v.call, ns, now); err != nil {
+		return err
+	}
+	// A callback that is refused may be lost, so without its backend the exact quota gives way to the local limits.
+	if wait, err := l.quota.take(v.ctx, ns); err == nil && wait > 0 {
+		return l.refuse(limitQuota, wait)
+	}
+	return l.work(now)
+}
+
+// end settles what the look-up costs and keeps what was learnt. err is the answer of the engine.
+func (v *visit) end(err error) {
+	unknown := errors.Is(err, engine.ErrTokenNotFound)
+	now := v.limiter.clock()
+	for _, b := range v.held {
+		b.Settle(now, unknown)
+	}
+	switch {
+	case unknown:
+		v.call.lookedUp = true
+		v.limiter.known.Forget(v.key)
+	case v.found && !v.known:
+		v.call.trusted = true
+		v.limiter.known.Set(v.key, v.ns)
+	}
+}
+
+// byToken has the engine do what who holds a token asks for.
+func (g *Gateway) byToken(
+	ctx context.Context, k *call, req engine.TokenRequest,
+	use func(context.Context, engine.TokenRequest) (engine.Receipt, error),
+) (r engine.Receipt, err error) {
+	v, err := g.limiter.visit(ctx, k, req.Token)
+	if v != nil {
+		defer func() { v.end(err) }()
+	}
+	if err != nil {
+		return r, err
+	}
+	if !v.known {
+		req.Found = v.admit
+	}
+	return use(ctx, req)
+}
