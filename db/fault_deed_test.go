@@ -104,7 +104,7 @@ func faultDeeds() []deed {
 func TestFaultAtEveryStatementOfADeed(t *testing.T) {
 	t.Parallel()
 	nothing := func(*faultRig, string) {}
-	for _, d := range faultDeeds() {
+	for _, d := range slices.Concat(faultDeeds(), inboxDeeds()) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			c := faultCase{

@@ -43,7 +43,14 @@ func faultReads() map[string]func(s *Store) error {
 		"no version":     func(s *Store) error { _, err := s.SpecVersion(ctx, "invoice", "9"); return err },
 		"last version":   func(s *Store) error { _, err := s.SpecVersion(ctx, "invoice", ""); return err },
 		"specs":          func(s *Store) error { _, err := s.ListSpecs(ctx); return err },
-		"live codes":     func(s *Store) error { _, err := s.LiveCodes(ctx); return err },
+		"message":        func(s *Store) error { _, err := s.KnownMessage(ctx, MessageKey{"default", "src:a"}); return err },
+		"no message":     func(s *Store) error { _, err := s.KnownMessage(ctx, MessageKey{"other", "src:a"}); return err },
+		"no message row": func(s *Store) error { _, err := s.ReadMessage(ctx, "default", 99); return err },
+		"messages": func(s *Store) error {
+			_, _, err := s.ListMessages(ctx, MessageFilter{Namespace: "default"})
+			return err
+		},
+		"live codes": func(s *Store) error { _, err := s.LiveCodes(ctx); return err },
 	}
 }
 
@@ -71,6 +78,9 @@ func TestFaultAtEveryStatementOfARead(t *testing.T) {
 	f.ok(f.signal("a/resume", "s", "1"))
 	f.ok(f.update("a/resume", "u", "1"))
 	f.sql(`insert into spec_versions (name, version, digest) values ('invoice', '1', $1)`, plainSpec[:])
+	if _, err := f.HoldMessage(t.Context(), messageFor("a", "")); err != nil {
+		t.Fatal(err)
+	}
 	ways := slices.Concat(lostWays[:1], refusedWays("23514", "55P03", "42601"))
 	for name, read := range faultReads() {
 		clean := readingOf(doneWord, read(f.Store))

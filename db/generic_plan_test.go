@@ -32,6 +32,9 @@ var keptPlans = map[string]string{
 	"KnownUpdates": sqlc.KnownUpdates, "OpenUpdates": sqlc.OpenUpdates, "CountOpenUpdates": sqlc.CountOpenUpdates,
 	"InsertUpdates": sqlc.InsertUpdates, "EndUpdates": sqlc.EndUpdates, "ReadUpdate": sqlc.ReadUpdate, "EndedUpdates": sqlc.EndedUpdates,
 	"FindAPIKeys": sqlc.FindAPIKeys, "ReadAPIKeys": sqlc.ReadAPIKeys, "TouchAPIKey": sqlc.TouchAPIKey, "RevokeAPIKey": sqlc.RevokeAPIKey,
+	"HoldMessage": sqlc.HoldMessage, "KnownMessage": sqlc.KnownMessage, "ReadMessage": sqlc.ReadMessage, "TakeMessages": sqlc.TakeMessages,
+	"SettleMessage": sqlc.SettleMessage, "PostponeMessage": sqlc.PostponeMessage, "ReplayMessage": sqlc.ReplayMessage,
+	"DiscardMessage": sqlc.DiscardMessage, "SweepMessages": sqlc.SweepMessages,
 }
 
 // A kept plan looks rows up by a condition on a key, and does so also when it was made while the tables were empty, or so

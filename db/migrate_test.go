@@ -24,6 +24,7 @@ func (r *acceptRig) undoDue() {
 func (r *acceptRig) undoTasks() {
 	r.t.Helper()
 	r.sql(`drop table api_keys`)
+	r.sql(`drop table inbox`)
 	r.sql(`drop table updates`)
 	r.sql(`drop table tasks, dead_letters`)
 	r.sql(`alter table runs drop column parent`)

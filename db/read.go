@@ -35,9 +35,10 @@ func pageSize(limit int) int {
 type cursorKind byte
 
 const (
-	runCursor    cursorKind = 'r'
-	hookCursor   cursorKind = 'h'
-	letterCursor cursorKind = 'd'
+	runCursor     cursorKind = 'r'
+	hookCursor    cursorKind = 'h'
+	letterCursor  cursorKind = 'd'
+	messageCursor cursorKind = 'm'
 )
 
 // cursor names the row after which the next page begins. It is opaque to callers.

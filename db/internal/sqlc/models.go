@@ -74,6 +74,27 @@ type Hook struct {
 	Actor         string
 }
 
+type Inbox struct {
+	ID         int64
+	Namespace  string
+	Source     string
+	MessageID  string
+	Kind       string
+	RunID      string
+	Name       string
+	Digest     []byte
+	Payload    []byte
+	State      string
+	Reason     string
+	ReceivedAt time.Time
+	Deadline   time.Time
+	Attempt    int32
+	Taken      bool
+	TryAt      time.Time
+	ResolvedAt *time.Time
+	Actor      string
+}
+
 type Run struct {
 	ID                int64
 	Namespace         string

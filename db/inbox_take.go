@@ -1,0 +1,76 @@
+package db
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/flowgate-go/flowgate/db/internal/sqlc"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// TakeMessages takes at most so many held messages whose run or hook is there now, or whose deadline has passed, in the
+// order they came. For the time of the lease nobody else takes them; what is neither settled nor postponed by then is taken
+// again. Errors: ErrUnavailable, *DatabaseError.
+func (s *Store) TakeMessages(ctx context.Context, most int, lease time.Duration) ([]StoredMessage, error) {
+	params := sqlc.TakeMessagesParams{Lease: lease.Seconds(), Most: int64(most)}
+	rows, err := changeRows(ctx, s, sqlc.TakeMessages, params, rowTo[sqlc.TakeMessagesRow])
+	if err != nil {
+		return nil, err
+	}
+	taken := make([]StoredMessage, len(rows))
+	for i, row := range rows {
+		if taken[i], err = messageOf(row.Inbox); err != nil {
+			return nil, err
+		}
+		taken[i].Late = row.Late
+	}
+	slices.SortFunc(taken, func(a, b StoredMessage) int { return int(a.Row - b.Row) })
+	return taken, nil
+}
+
+// SettleMessage says what became of a message that was taken: delivered, or dead for a reason. False: it is not this
+// taker's any more, or was decided otherwise meanwhile; a delivery is stored whatever was decided. Errors: ErrUnavailable,
+// *DatabaseError.
+func (s *Store) SettleMessage(ctx context.Context, m StoredMessage, state MessageState, reason string) (bool, error) {
+	return s.changesMessage(ctx, sqlc.SettleMessage, sqlc.SettleMessageParams{
+		State: string(state), Reason: reason, ID: m.Row, Attempt: int32(m.Attempt),
+	})
+}
+
+// PostponeMessage gives a message that was taken back, to be taken again after a pause. False: it is not this taker's any
+// more. Errors: ErrUnavailable, *DatabaseError.
+func (s *Store) PostponeMessage(ctx context.Context, m StoredMessage, pause time.Duration) (bool, error) {
+	return s.changesMessage(ctx, sqlc.PostponeMessage, sqlc.PostponeMessageParams{
+		Pause: pause.Seconds(), ID: m.Row, Attempt: int32(m.Attempt),
+	})
+}
+
+// ReplayMessage has a dead message wait again, as long as it was to wait at first and so long at least. False: it is not
+// dead. Errors: ErrUnavailable, *DatabaseError.
+func (s *Store) ReplayMessage(ctx context.Context, ns spec.Namespace, row int64, least time.Duration, actor string) (bool, error) {
+	return s.changesMessage(ctx, sqlc.ReplayMessage, sqlc.ReplayMessageParams{
+		Actor: actor, Least: least.Seconds(), ID: row, Namespace: string(ns),
+	})
+}
+
+// DiscardMessage puts a held or dead message away. False: it is neither, or somebody is delivering it now. Errors:
+// ErrUnavailable, *DatabaseError.
+func (s *Store) DiscardMessage(ctx context.Context, ns spec.Namespace, row int64, actor string) (bool, error) {
+	return s.changesMessage(ctx, sqlc.DiscardMessage, sqlc.DiscardMessageParams{Actor: actor, ID: row, Namespace: string(ns)})
+}
+
+// SweepMessages deletes at most so many messages that were delivered or discarded so long ago, and says how many. Errors:
+// ErrUnavailable, *DatabaseError.
+func (s *Store) SweepMessages(ctx context.Context, most int, keep time.Duration) (int, error) {
+	params := sqlc.SweepMessagesParams{Keep: keep.Seconds(), Most: int64(most)}
+	rows, err := changeRows(ctx, s, sqlc.SweepMessages, params, pgx.RowTo[int64])
+	return len(rows), err
+}
+
+func (s *Store) changesMessage(ctx context.Context, sql string, params any) (bool, error) {
+	rows, err := changeRows(ctx, s, sql, params, pgx.RowTo[int64])
+	return len(rows) > 0, err
+}
