@@ -1,0 +1,135 @@
+package inbox
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/flowgate-go/flowgate/db"
+	"github.com/flowgate-go/flowgate/engine"
+)
+
+const (
+	takenAtATime = 50               // messages of one poll
+	sweptAtATime = 100              // old messages of one poll
+	deliverTime  = 10 * time.Second // one message
+	busyPause    = time.Second      // until a message is tried again that the run does not take now
+)
+
+// Run delivers held messages when their run or hook is there, and gives up those whose deadline has passed, until ctx ends.
+// Then it ends what is under way and returns nil. The engine must run as long. Several may run on one database, in one
+// process or in several: a message is taken by one of them at a time, and taken again when that is gone.
+func (b *Inbox) Run(ctx context.Context) error {
+	timer := time.NewTimer(b.pause())
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		more, err := b.poll(ctx)
+		if err != nil && !errors.Is(err, engine.ErrUnavailable) {
+			b.cfg.Logger.Error().Err(err).Msg("the inbox cannot be worked on; it is tried again")
+		}
+		if more {
+			timer.Reset(0)
+		} else {
+			timer.Reset(b.pause())
+		}
+	}
+}
+
+// pause is the time until the next poll. Processes that began together do not ask together for long.
+func (b *Inbox) pause() time.Duration {
+	var raw [8]byte
+	if _, err := io.ReadFull(b.cfg.Random, raw[:]); err != nil {
+		return b.cfg.Poll
+	}
+	part := float64(binary.BigEndian.Uint64(raw[:])>>11) / (1 << 53)
+	return time.Duration(float64(b.cfg.Poll) * (0.8 + 0.4*part))
+}
+
+// poll delivers what can be delivered now, and says whether there may be more.
+func (b *Inbox) poll(ctx context.Context) (more bool, err error) {
+	if _, err := b.store.SweepMessages(ctx, sweptAtATime, b.cfg.Keep); err != nil {
+		return false, err
+	}
+	taken, err := b.store.TakeMessages(ctx, takenAtATime, b.cfg.Lease)
+	if err != nil {
+		return false, err
+	}
+	begun := b.cfg.Clock()
+	for i, m := range taken {
+		// What is left of the lease must do for a message: else another one may be at it.
+		if ctx.Err() != nil || b.cfg.Clock().Sub(begun) > b.cfg.Lease/2 {
+			return true, b.giveBack(ctx, taken[i:], 0)
+		}
+		if err := b.try(ctx, m); err != nil {
+			return false, errors.Join(err, b.giveBack(ctx, taken[i:], busyPause))
+		}
+	}
+	return len(taken) == takenAtATime, nil
+}
+
+// giveBack lets messages be taken again.
+func (b *Inbox) giveBack(ctx context.Context, all []db.StoredMessage, pause time.Duration) error {
+	ctx = context.WithoutCancel(ctx)
+	for _, m := range all {
+		if _, err := b.store.PostponeMessage(ctx, m, pause); err != nil {
+			return err // the lease ends by itself
+		}
+	}
+	return nil
+}
+
+// try delivers a message that was taken, and stores what became of it. An error is our own trouble.
+func (b *Inbox) try(ctx context.Context, m db.StoredMessage) error {
+	// What has begun ends, also when the process is told to stop: it is a commit away.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deliverTime)
+	defer cancel()
+	_, err := b.deliver(ctx, Message{
+		Namespace: m.Key.Namespace, Source: m.Source, ID: m.Key.ID, Kind: Kind(m.Kind), RunID: m.RunID, Name: m.Name, Payload: m.Payload,
+	})
+	reason := refusedFor(err)
+	switch {
+	case err == nil:
+		_, err = b.store.SettleMessage(ctx, m, db.MessageDelivered, "")
+		return err
+	case reason != "":
+		return b.bury(ctx, m, reason)
+	case absentFor(err) != "" && m.Late:
+		return b.bury(ctx, m, ReasonExpired)
+	case absentFor(err) != "":
+		return b.wait(ctx, m)
+	case errors.Is(err, engine.ErrBacklogFull):
+		_, err = b.store.PostponeMessage(ctx, m, busyPause)
+	}
+	return err
+}
+
+// wait gives a message back whose hook was not there although it was taken: its run has ended, and the hook never comes, or
+// it was a close thing.
+func (b *Inbox) wait(ctx context.Context, m db.StoredMessage) error {
+	view, err := b.store.ReadRun(ctx, m.Run())
+	switch {
+	case err == nil && view.Status.Ended():
+		return b.bury(ctx, m, ReasonRunEnded)
+	case err != nil && !errors.Is(err, engine.ErrRunNotFound):
+		return err
+	}
+	_, err = b.store.PostponeMessage(ctx, m, busyPause)
+	return err
+}
+
+// bury makes a message a dead letter.
+func (b *Inbox) bury(ctx context.Context, m db.StoredMessage, reason Reason) error {
+	changed, err := b.store.SettleMessage(ctx, m, db.MessageDead, string(reason))
+	if err == nil && changed {
+		b.cfg.Logger.Warn().Str("source", m.Source).Str("reason", string(reason)).Str("letter", letterID(m.Row)).
+			Msg("a message cannot be delivered: it is a dead letter")
+	}
+	return err
+}
