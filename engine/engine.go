@@ -38,6 +38,7 @@ type Engine struct {
 	steps       *stepRegistry
 	worker      atomic.Pointer[worker] // nil until Run
 	claimOnly   bool                   // nothing is handed over
+	claimTasks  bool                   // no task is begun by the commit that makes it
 	started     atomic.Bool
 	ending      atomic.Bool // no turn begins any more
 }
@@ -194,7 +195,7 @@ func (e *Engine) tasked(wants []db.TaskWant) bool {
 
 func (e *Engine) reserve(want db.TaskWant) bool {
 	w := e.worker.Load()
-	return w != nil && !e.claimOnly && w.reserve(want)
+	return w != nil && !e.claimTasks && w.reserve(want)
 }
 
 func (e *Engine) begun(tasks []db.ClaimedTask) { e.worker.Load().begun(tasks) }

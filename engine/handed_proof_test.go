@@ -17,13 +17,16 @@ func TestProof_engines_that_hand_over_do_what_the_model_does(t *testing.T) {
 	for i, events := range []int{1000, 4} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, OpenUpdates: 3, TurnEvents: events}}, true)
+			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, OpenUpdates: 3, TurnEvents: events}}, handsOver)
 			traces := proof.Traces(proof.Shape{Engines: engineCount, Signals: 12})
 			rapid.Check(t, func(rt *rapid.T) { w.agree(rt, forward(traces.Draw(rt, "trace"))) })
 			var taken int
 			w.ask(&taken, `select count(*) from events where type = 'wait.completed'`)
 			if taken == 0 {
 				t.Error("no message was ever taken")
+			}
+			if w.ask(&taken, `select count(*) from events where type = 'step.completed'`); taken == 0 {
+				t.Error("no step was ever done")
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/internal/history"
@@ -59,6 +60,22 @@ func asks(updates []engine.Update) []proof.Ask {
 
 func (s worldSight) Fired(timer string) bool { return s.TimerFired(timer) }
 
+func (s worldSight) Step(id string) (state, told string) {
+	if f, failed := s.StepFailed(id); failed {
+		return "failed", fmt.Sprintf("%s %s %s %d", f.Reason, f.Code, f.Message, f.Attempt)
+	}
+	raw, done, err := engine.StepOutput[rawJSON](s.Context, id)
+	switch {
+	case err != nil:
+		panic(err)
+	case done:
+		return "done", string(raw)
+	case s.StepCancelled(id):
+		return "cancelled", ""
+	}
+	return "none", ""
+}
+
 func (s worldSight) Hook(id string) (state, told string) {
 	at := s.HookState(id)
 	switch at {
@@ -110,6 +127,13 @@ func decisionOf(c *engine.Context, w proof.Wish) engine.Decision {
 		return c.CompleteUpdate(spec.UpdateID(w.ID), w.Value)
 	case "reject":
 		return c.RejectUpdate(spec.UpdateID(w.ID), errors.New(w.Message))
+	case "step":
+		if w.In != nil {
+			return c.RunStep(w.ID, w.Name, w.Value, w.Retry, engine.ScheduleToClose(*w.In))
+		}
+		return c.RunStep(w.ID, w.Name, w.Value, w.Retry)
+	case "cancel-step":
+		return c.CancelStep(w.ID)
 	case "complete":
 		return c.Complete(w.Value)
 	case "continue":

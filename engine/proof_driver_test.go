@@ -23,6 +23,8 @@ func (w *world) do(trace string, o proof.Operation) proof.Answer {
 		w.pass(o.For)
 	case proof.Turns:
 		w.turns()
+	case proof.Work:
+		w.work(trace)
 	case proof.Restart:
 		w.restart(o.Via)
 	case proof.Break, proof.Mend:

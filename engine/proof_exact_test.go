@@ -22,8 +22,8 @@ func TestProof_engines_do_what_the_model_does(t *testing.T) {
 	for i := range worlds {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, OpenUpdates: 3, TurnEvents: []int{1000, 1, 4, 12}[i%4]}}, false)
-			traces := proof.Traces(proof.Shape{Engines: engineCount, Signals: 12})
+			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, OpenUpdates: 3, TurnEvents: []int{1000, 1, 4, 12}[i%4]}}, claims)
+			traces := proof.Traces(proof.Shape{Engines: engineCount, Signals: 12, Holds: true})
 			rapid.Check(t, func(rt *rapid.T) { w.agree(rt, traces.Draw(rt, "trace")) })
 		})
 	}
@@ -59,7 +59,7 @@ func (w *world) agree(t *rapid.T, trace proof.Trace) {
 			told[key] = append(told[key], proof.Call{Operation: o, Answer: answers[i], Begun: clock, Ended: clock + 1})
 			clock += 2
 		}
-		if w.handsOver { // at once, and what is left to a claim now
+		if w.mode != claims { // at once, and what is left to a claim now
 			w.turns()
 			if _, err := m.Do(proof.Operation{Verb: proof.Turns}); err != nil {
 				t.Fatalf("after %v: the model: %v", wave, err)
@@ -84,7 +84,7 @@ func (w *world) compare(t *rapid.T, m *proof.Model, told map[history.RunKey][]pr
 		if diff := sideBySide(want, have); diff != "" {
 			t.Fatalf("run %s/%s:\n%s", key.Namespace, key.RunID, diff)
 		}
-		broken := slices.Concat(proof.Laws(have.Events, have.Asleep(m.Now)), have.Differences(m.Now),
+		broken := slices.Concat(have.Broken(m.Now), w.attempts.Broken(key, have.Events, false),
 			proof.Check(told[key], have.Events, had))
 		if len(broken) > 0 {
 			t.Fatalf("run %s/%s:\n%s\n%s", key.Namespace, key.RunID, strings.Join(broken, "\n"), recordStory(want))
@@ -96,7 +96,10 @@ func (w *world) model(trace string) *proof.Model {
 	l := w.cfg.Limits
 	limits := history.DefaultLimits()
 	limits.Backlog, limits.OpenUpdates, limits.TurnEvents = l.Backlog, l.OpenUpdates, l.TurnEvents
-	return &proof.Model{Trace: trace, Now: w.now(), Limits: limits, Digest: w.hostDigest, Holder: w.holders(trace)}
+	return &proof.Model{
+		Trace: trace, Now: w.now(), Limits: limits, Digest: w.hostDigest, Holder: w.holders(trace),
+		Seed: engine.IdempotencyKey, Outcome: w.outcome, HandsOver: w.mode != claims,
+	}
 }
 
 // recordStory is all that is stored of a run.

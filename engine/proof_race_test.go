@@ -37,7 +37,8 @@ func TestProof_nothing_acknowledged_is_lost_or_doubled(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, engine.Config{
 				Limits: engine.Limits{Backlog: 20, OpenUpdates: 10, TurnEvents: 5}, PollInterval: 100 * time.Millisecond,
-			}, true)
+				StepLease: time.Second,
+			}, free)
 			for n := range max(1, rounds/5) {
 				seed := seed + uint64(n)
 				if w.race(rand.New(rand.NewPCG(seed, 0)), cuts); t.Failed() {
@@ -147,7 +148,7 @@ func (w *world) settleRace(trace string, rec *proof.Recorder) {
 			w.deliver(trace, proof.Operation{Verb: proof.Retry, Space: space, Run: run}, rec)
 		}
 	}
-	w.turns()
+	w.finish(trace)
 	var callers sync.WaitGroup
 	for part := range slices.Chunk(calls, 1+len(calls)/raceCallers) {
 		callers.Go(func() {
@@ -159,7 +160,25 @@ func (w *world) settleRace(trace string, rec *proof.Recorder) {
 		})
 	}
 	callers.Wait()
-	w.turns()
+	w.finish(trace)
+}
+
+// finish has everything done that can be: turns and steps, which may wait for their time, or for the end of a lease that
+// was lost.
+func (w *world) finish(trace string) {
+	for end := time.Now().Add(patience); ; {
+		w.turns()
+		var open int
+		if w.ask(&open, "select proof.open($1)", spaces(trace)); open == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			w.t.Fatalf("%d steps never end", open)
+		}
+		w.pass(300 * time.Millisecond)
+		w.release()
+		<-time.After(2 * time.Millisecond)
+	}
 }
 
 // judge compares what was told with what is stored.
@@ -180,7 +199,7 @@ func (w *world) judge(trace string, rec *proof.Recorder, cuts bool) {
 		}
 		broken := proof.Check(calls, r.Events, proof.Trouble{ConnectionsBroke: cuts})
 		if ok {
-			broken = slices.Concat(broken, proof.Laws(r.Events, r.Asleep(now)), r.Differences(now))
+			broken = slices.Concat(broken, r.Broken(now), w.attempts.Broken(key, r.Events, true))
 		}
 		if len(broken) > 0 {
 			w.t.Errorf("run %s/%s:\n%s\ncalls:\n%s\n%s",

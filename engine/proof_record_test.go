@@ -17,13 +17,18 @@ const scheduleDiffers = `select count(*) from due d full join runs r on r.id = d
 	and r.version = d.version and r.wake_at = d.wake_at and d.blocked = (r.status = 'blocked')
 	where r.id is null or d.run is null and r.wake_at is not null and r.namespace = any($1)`
 
+// spaces are the namespaces of a trace.
+func spaces(trace string) []string {
+	return []string{string(proof.Namespace(trace, 0)), string(proof.Namespace(trace, 1))}
+}
+
 // records reads all that is stored of the runs of a trace, and looks whether the schedule is theirs.
 func (w *world) records(trace string) (map[history.RunKey]proof.Record, error) {
 	ctx, cancel := w.ctx()
 	defer cancel()
 	r := &recordReader{byID: map[int64]*proof.Record{}}
 	batch := &pgx.Batch{}
-	spaces := []string{string(proof.Namespace(trace, 0)), string(proof.Namespace(trace, 1))}
+	spaces := spaces(trace)
 	ask := func(sql string, each func(pgx.CollectableRow) (struct{}, error)) {
 		batch.Queue(sql, spaces).Query(func(rows pgx.Rows) error {
 			_, err := pgx.CollectRows(rows, each)
@@ -35,6 +40,10 @@ func (w *world) records(trace string) (map[history.RunKey]proof.Record, error) {
 		coalesce(block_diagnosis, ''), block_attempts, wake_at, started_at, updated_at, closed_at from runs where namespace = any($1)`, r.run)
 	ask(`select s.run, signal_id, name, digest, seq, received_at, source, actor, consumed_by, consumed_generation
 		from runs r join signals s on s.run = r.id where r.namespace = any($1)`, r.signal)
+	ask(`select t.run, t.generation, kind, task_id, name, seq, close_at, attempt, failures, strikes, run_after, worker is not null,
+		held, coalesce(last_error, '') from runs r join tasks t on t.run = r.id where r.namespace = any($1)`, r.task)
+	ask(`select d.run, d.generation, step_id, name, reason, code, message, attempt, created_at, state
+		from dead_letters d where namespace = any($1) order by id`, r.letter)
 	ask(`select u.run, update_id, name, digest, seq, received_at, source, actor, state, resolved_at, coalesce(resolved_seq, 0)
 		from runs r join updates u on u.run = r.id where r.namespace = any($1)`, r.update)
 	ask(`select h.run, hook_id, h.name, metadata, token_digest, digest_key, coalesce(mint_key, ''), nonce, h.state,
@@ -81,7 +90,7 @@ func (r *recordReader) run(row pgx.CollectableRow) (none struct{}, err error) {
 	run.CancelRequestedAt, run.WakeAt, run.ClosedAt = cancel, wake, close
 	r.byID[id] = &proof.Record{
 		Run: run, Signals: map[spec.SignalID]history.Signal{}, Hooks: map[spec.HookID]history.Hook{},
-		Updates: map[spec.UpdateID]history.Update{},
+		Updates: map[spec.UpdateID]history.Update{}, Tasks: map[history.TaskKey]*proof.TaskRow{},
 	}
 	return none, err
 }

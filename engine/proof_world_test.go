@@ -17,6 +17,15 @@ import (
 	"github.com/flowgate-go/flowgate/tokens"
 )
 
+// mode says what engines do by themselves.
+type mode int
+
+const (
+	claims    mode = iota // nothing: turns are taken and steps are begun when the test says so
+	handsOver             // they advance at once what they made due themselves
+	free                  // that, and they begin steps at once
+)
+
 // world is a database whose clock the test moves, with several engines on it.
 type world struct {
 	t    testing.TB
@@ -24,7 +33,8 @@ type world struct {
 	keys *tokens.Keyring
 	cfg  engine.Config
 
-	handsOver        bool // engines advance at once what they made due themselves
+	mode             mode
+	attempts         *proof.Attempts
 	traces, releases int
 
 	mu      sync.Mutex
@@ -42,13 +52,15 @@ const worldSQL = `
 create schema proof;
 create sequence proof.micros start 1000000000; -- the clock may be set back
 create sequence proof.held minvalue 0 start 0;
-select nextval('proof.micros'), nextval('proof.held');
+create sequence proof.idle minvalue 0 start 0;
+select nextval('proof.micros'), nextval('proof.held'), nextval('proof.idle');
 create function proof.clock_timestamp() returns timestamptz language plpgsql volatile as $$ begin
 	return case when current_query() like '%workers%' then pg_catalog.clock_timestamp()
 		else timestamptz '2026-01-02T03:04:05Z' + pg_sequence_last_value('proof.micros') * interval '1 microsecond' end;
 end $$;
 create function proof.statement_timestamp() returns timestamptz language plpgsql stable as $$ begin
 	return case when pg_sequence_last_value('proof.held') = 1 and current_query() like '-- name: ClaimRun%'
+			or pg_sequence_last_value('proof.idle') = 1 and current_query() ~ '^-- name: (Claim|Next)Task'
 		then timestamptz '2000-01-01Z'
 		else timestamptz '2026-01-02T03:04:05Z' + pg_sequence_last_value('proof.micros') * interval '1 microsecond' end;
 end $$;
@@ -71,20 +83,24 @@ create function proof.settle(patience interval) returns boolean language plpgsql
 	perform setval('proof.held', 1);
 	return true;
 end $$;
-`
+` + stepSQL
 
 // canary is a run whose code always fails. It shows when an engine that begins has made blocked runs due.
 var canary = history.RunKey{Namespace: "canary-0", RunID: "canary"}
 
 // newWorld makes a world of two engines with code and one without. Turns are held.
-func newWorld(t testing.TB, cfg engine.Config, handsOver bool) *world {
+func newWorld(t testing.TB, cfg engine.Config, mode mode) *world {
 	t.Helper()
 	url := pgtest.URL(t)
-	w := &world{t: t, handsOver: handsOver, broken: map[history.RunKey]string{canary: "error"}, keys: ringWith(t, proof.KeyID, "s"), cfg: cfg}
+	w := &world{
+		t: t, mode: mode, attempts: &proof.Attempts{}, broken: map[history.RunKey]string{canary: "error"},
+		keys: ringWith(t, proof.KeyID, "s"), cfg: cfg,
+	}
 	w.pool = w.connect(url, "proof")
 	w.exec(worldSQL)
 	w.cfg.Pool, w.cfg.Keys, w.cfg.PublicURL = w.connect(url, enginesName), w.keys, "https://flow.example.com"
 	// The budgets are real time and decide where a turn is cut: out of reach.
+	w.cfg.StepQueues = map[string]int{"narrow": 2}
 	w.cfg.CallBudget, w.cfg.BatchBudget = time.Minute, time.Minute
 	w.engines = []*rig{w.begin(true), w.begin(true), w.begin(false)}
 	start := proof.Operation{Verb: proof.Start, Run: canary.RunID, Name: proof.Plain, Payload: "{}"}
@@ -94,6 +110,7 @@ func newWorld(t testing.TB, cfg engine.Config, handsOver bool) *world {
 	w.until("blocked", "select status = 'blocked' from runs")
 	w.exec("update runs set wake_at = null")
 	w.hold()
+	w.exec("select setval('proof.idle', $1)", min(1, int(free-mode)))
 	w.unclaimed()
 	return w
 }
@@ -135,11 +152,17 @@ func (w *world) begin(coded bool) *rig {
 
 func (w *world) make(coded bool) (*engine.Engine, error) {
 	e, err := engine.New(w.t.Context(), w.cfg)
-	if err != nil || !coded {
+	if err != nil {
 		return e, err
 	}
-	if !w.handsOver {
+	if w.mode == claims {
 		e.ClaimOnly() // a turn that is decided while turns are held would be stored when they are not
+	}
+	if w.mode != free {
+		e.ClaimTasks()
+	}
+	if err := w.registerSteps(e); err != nil || !coded {
+		return e, err
 	}
 	for _, s := range proof.Specs() {
 		if err := e.Register(s, w.code); err != nil {
@@ -221,12 +244,25 @@ func (w *world) turns() {
 		return
 	}
 	w.release()
-	w.releases++
-	w.engine(w.releases % engineCount).Nudge()
-	if w.ask(&quiet, "select proof.settle($1)", patience); !quiet {
-		w.t.Fatal("never quiet")
-	}
+	w.nudgeUntil("quiet", func(e *rig) { e.Nudge() }, "select proof.settle($1)")
 	w.unclaimed()
+}
+
+// nudgeUntil has engines look for what is due until a statement, which waits for a while, says that all is done. What is due
+// is left to the hand-over for a moment while that is busy: for ever, as the clock stands.
+func (w *world) nudgeUntil(what string, nudge func(*rig), sql string, args ...any) {
+	w.t.Helper()
+	w.releases++
+	for n, end := 0, time.Now().Add(patience); ; n++ {
+		if time.Now().After(end) {
+			w.t.Fatalf("never %s", what)
+		}
+		nudge(w.engine((w.releases + n) % engineCount))
+		var done bool
+		if w.ask(&done, sql, append(args, 20*time.Millisecond)...); done {
+			return
+		}
+	}
 }
 
 // unclaimed waits for claims that began before turns were held. As the world's time stands, what becomes due next may be due
@@ -234,7 +270,7 @@ func (w *world) turns() {
 func (w *world) unclaimed() {
 	w.t.Helper()
 	w.until("unclaimed", `select not exists (select from pg_stat_activity where datname = current_database()
-		and application_name = '`+enginesName+`' and state = 'active' and query like '-- name: ClaimRun%')`)
+		and application_name = '`+enginesName+`' and state = 'active' and query ~ '^-- name: (ClaimRun|ClaimTask|NextTask)')`)
 }
 
 func (w *world) hold()    { w.exec("select setval('proof.held', 1)") }
@@ -257,6 +293,7 @@ func (w *world) ask(value any, sql string, args ...any) {
 func (w *world) newTrace() string {
 	w.traces++
 	w.exec("update runs set wake_at = null where wake_at is not null")
+	w.exec("delete from tasks")
 	return fmt.Sprint("t", w.traces)
 }
 

@@ -25,6 +25,8 @@ type Sight interface {
 	// Asked lists the updates of a name that are to be answered, Answered those that were given a result.
 	Asked(name string) []Ask
 	Answered(name string) []Ask
+	// Step is "none", of one that is open, too, "done", "failed" or "cancelled"; told is the output, or why it failed.
+	Step(id string) (state, told string)
 	// Hook is "none", "open", "answered", "disposed", "expired" or "rejected"; told is the answer, or why it was rejected.
 	Hook(id string) (state, told string)
 	First(ids ...string) string
@@ -35,13 +37,14 @@ type Ask struct{ ID, Payload, Result string }
 
 // Wish is one command of a decision, in words that both drivers translate.
 type Wish struct {
-	// Do is wait, timer, wait-hook, create-hook, dispose-hook, wait-update, answer, reject, complete, fail, cancelled or
-	// continue.
+	// Do is wait, timer, wait-hook, create-hook, dispose-hook, wait-update, answer, reject, step, cancel-step,
+	// complete, fail, cancelled or continue.
 	Do      string
 	ID      string
-	Name    string         // the signal, the update, or the declared name of the hook
+	Name    string         // the signal, the update, the step, or the declared name of the hook
 	Token   string         // that the host supplies
 	In      *time.Duration // from the turn that opens it
+	Retry   spec.RetryPolicy
 	At      *time.Time
 	Value   any    // output, input or result
 	Message string // of a failure or a rejection
@@ -53,6 +56,7 @@ type Code struct {
 	Seed     int  `json:"seed"`
 	Absolute bool `json:"absolute,omitempty"` // deadlines are points in time, not durations
 	Parks    bool `json:"parks,omitempty"`    // every decision waits for something, so that there is always progress
+	Holds    bool `json:"holds,omitempty"`    // some steps are held when their attempts are used up
 	Host     bool `json:"host,omitempty"`     // the host supplies tokens, of which there are two for all runs of a trace
 }
 
@@ -104,6 +108,10 @@ func (c Code) decide(s Sight) []Wish {
 	for _, name := range []string{"u", "typed"} {
 		see(s.Asked(name), s.Answered(name))
 	}
+	for _, id := range stepIDs {
+		see(s.Step(id))
+	}
+	see(s.First(stepIDs...))
 	asks := h.Sum64()%3 > 0
 	if asks {
 		see(s.First("w0", "w1", hookName(0, s.Generation()), hookName(1, s.Generation())))
@@ -111,7 +119,7 @@ func (c Code) decide(s Sight) []Wish {
 			see(s.Hook(hookName(i, s.Generation())))
 		}
 	}
-	b := supply(h.Sum64())
+	b := supply(mixed(h.Sum64()))
 	return c.wishes(s, asks, &b)
 }
 
@@ -148,20 +156,29 @@ func (c Code) wishes(s Sight, asks bool, b *supply) []Wish {
 	}
 	all = append(all, c.hooks(s, asks, b)...)
 	all = append(all, c.answers(s, b)...)
-	switch b.take(60) {
-	case 0:
-		return append(all, Wish{Do: "complete", Value: map[string]any{"done": c.Seed}})
-	case 1, 2, 3, 4, 5:
-		next := c
-		next.Seed++
-		return append(all, Wish{Do: "continue", Value: next})
-	case 6:
-		return append(all, Wish{Do: "fail", Message: "no"})
+	ending := c.ending(b)
+	all = append(all, c.steps(ending.Do, b)...)
+	if ending.Do != "" {
+		return append(all, ending)
 	}
 	if c.Parks || len(all) == 0 || b.take(4) > 0 {
 		all = append(all, Wish{Do: "wait", ID: "park", Name: "never"})
 	}
 	return all
+}
+
+func (c Code) ending(b *supply) Wish {
+	switch b.take(60) {
+	case 0:
+		return Wish{Do: "complete", Value: map[string]any{"done": c.Seed}}
+	case 1, 2, 3, 4, 5:
+		next := c
+		next.Seed++
+		return Wish{Do: "continue", Value: next}
+	case 6:
+		return Wish{Do: "fail", Message: "no"}
+	}
+	return Wish{}
 }
 
 func (c Code) hooks(s Sight, asks bool, b *supply) []Wish {
@@ -206,6 +223,9 @@ func (c Code) answers(s Sight, b *supply) []Wish {
 				all = append(all, Wish{Do: "answer", ID: ask.ID, Value: map[string]any{"of": ask.ID, "place": i, "seed": c.Seed}})
 			}
 		}
+	}
+	if done := s.Answered("u"); len(done) > 0 && b.take(3) == 0 { // changes nothing
+		all = append(all, Wish{Do: "answer", ID: done[0].ID, Value: "another answer"})
 	}
 	if b.take(4) == 0 {
 		all = append(all, Wish{Do: "wait-update", Name: "u"})

@@ -36,6 +36,9 @@ func Traces(s Shape) *rapid.Generator[Trace] {
 		for _, burst := range bursts.Draw(t, "bursts") {
 			drawn = append(drawn, burst...)
 		}
+		if choose(t)("work", 2) == 1 {
+			drawn = append(drawn, Operation{Verb: Work})
+		}
 		return Resolve(append(drawn, Operation{Verb: Turns}))
 	})
 }

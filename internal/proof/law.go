@@ -15,7 +15,7 @@ import (
 func Laws(events []history.Event, asleep bool) []string {
 	l := &lawReader{
 		signals: map[spec.SignalID]bool{}, queues: map[string][]history.Event{}, hooks: map[spec.HookID]history.Type{},
-		updates: map[spec.UpdateID]askedUpdate{}, waits: map[spec.WaitID]openedWait{}, timers: map[spec.TimerID]startedTimer{}, deadlines: map[spec.HookID]*time.Time{},
+		steps: map[spec.StepID]askedStep{}, outcomes: map[int64]bool{}, updates: map[spec.UpdateID]askedUpdate{}, waits: map[spec.WaitID]openedWait{}, timers: map[spec.TimerID]startedTimer{}, deadlines: map[spec.HookID]*time.Time{},
 	}
 	for i, e := range events {
 		l.at = e
@@ -26,6 +26,7 @@ func Laws(events []history.Event, asleep bool) []string {
 		l.timer(e)
 		l.hook(e)
 		l.update(e)
+		l.step(e)
 		if l.ended {
 			l.breaks("an event after the end")
 		}
@@ -51,6 +52,8 @@ type lawReader struct {
 	timers    map[spec.TimerID]startedTimer
 	hooks     map[spec.HookID]history.Type
 	updates   map[spec.UpdateID]askedUpdate
+	steps     map[spec.StepID]askedStep // of the generation
+	outcomes  map[int64]bool            // which messages are outcomes of steps
 	deadlines map[spec.HookID]*time.Time
 	closings  []history.HookState // causes given to what the end closed
 	accepted  []int64             // messages that code is to be shown
@@ -255,6 +258,9 @@ func (l *lawReader) facts(e history.Event) {
 	switch d := e.Data.(type) {
 	case *history.SignalReceived, *history.HookResumed, *history.UpdateReceived:
 		l.accepted = append(l.accepted, e.Seq)
+	case *history.StepCompleted, *history.StepFailed:
+		l.accepted = append(l.accepted, e.Seq)
+		l.outcomes[e.Seq] = true
 	case *history.RunCancelRequested:
 		l.accepted = append(l.accepted, e.Seq)
 	case *history.HookDisposed:
@@ -280,4 +286,5 @@ func (l *lawReader) end(by history.Type) {
 		}
 	}
 	l.endUpdates()
+	l.openSteps("outlives its run")
 }

@@ -26,6 +26,14 @@ type Model struct {
 	// that the order of turns decides. It may be nil.
 	Holder func(history.TokenDigest) (history.RunKey, spec.HookID, bool)
 
+	// Seed is what the chance of a step's pauses comes from.
+	Seed func(run history.RunKey, generation int, step string) string
+	// Outcome says which step the event of a seq is the outcome of, if it is one: of several steps that are done at the
+	// same time, the order is the engine's. It may be nil.
+	Outcome func(run history.RunKey, seq int64) (spec.StepID, bool)
+	// HandsOver says that turns are taken as soon as they are due, also while steps are done.
+	HandsOver bool
+
 	runs   map[history.RunKey]*modelRun
 	order  []history.RunKey // as started
 	tokens map[history.TokenDigest]hookKey
@@ -46,6 +54,8 @@ func (m *Model) Do(o Operation) (Answer, error) {
 		return Answer{}, nil
 	case Turns:
 		return Answer{}, m.turns()
+	case Work:
+		return Answer{}, m.work()
 	case Restart:
 		if o.Name == Bare {
 			return Answer{}, nil
@@ -200,7 +210,7 @@ func (m *Model) timeOf(r *modelRun) time.Time {
 func (m *Model) turns() error {
 	for _, key := range m.order {
 		r := m.runs[key]
-		for n := 0; r.run.WakeAt != nil && !r.run.WakeAt.After(m.Now); n++ {
+		for n := 0; r.due(m); n++ {
 			if err := r.turn(m); err != nil {
 				return fmt.Errorf("turn of %s/%s: %w", key.Namespace, key.RunID, err)
 			}

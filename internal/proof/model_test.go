@@ -1,7 +1,7 @@
 package proof
 
 import (
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +11,7 @@ import (
 	"github.com/flowgate-go/flowgate/internal/history"
 )
 
-var testShape = Shape{Engines: 3, Signals: 12}
+var testShape = Shape{Holds: true, Engines: 3, Signals: 12}
 
 func newModel(turnEvents int) *Model {
 	limits := history.DefaultLimits()
@@ -22,6 +22,7 @@ func newModel(turnEvents int) *Model {
 			copy(d[:], strings.TrimPrefix(token, "host_token_"))
 			return d
 		},
+		Seed: func(run history.RunKey, generation int, step string) string { return fmt.Sprint(run, generation, step) },
 	}
 }
 
@@ -57,8 +58,7 @@ func TestModel_answers_as_the_table_says(t *testing.T) {
 		}
 		for _, key := range m.Runs() {
 			r, _ := m.Record(key)
-			broken := slices.Concat(Laws(r.Events, r.Asleep(m.Now)), r.Differences(m.Now),
-				Check(calls[key], r.Events, Trouble{ClockSetBack: back}))
+			broken := append(r.Broken(m.Now), Check(calls[key], r.Events, Trouble{ClockSetBack: back})...)
 			if len(broken) > 0 {
 				lines, _ := r.Lines()
 				t.Fatalf("run %s/%s:\n%s\n%s", key.Namespace, key.RunID, strings.Join(broken, "\n"), strings.Join(lines, "\n"))

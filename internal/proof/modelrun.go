@@ -20,6 +20,8 @@ type modelRun struct {
 	signals map[spec.SignalID]history.Signal
 	hooks   map[spec.HookID]history.Hook
 	updates map[spec.UpdateID]history.Update
+	tasks   map[history.TaskKey]*TaskRow
+	letters []LetterRow
 	events  []history.Event
 }
 
@@ -30,7 +32,7 @@ func newModelRun(m *Model, s *history.StartRun, auth authority) *modelRun {
 			Status: history.Running, Generation: 1, FirstSeq: 1, NextSeq: 1, StartedAt: m.Now, UpdatedAt: m.Now,
 		},
 		fresh: true, auth: auth, signals: map[spec.SignalID]history.Signal{}, hooks: map[spec.HookID]history.Hook{},
-		updates: map[spec.UpdateID]history.Update{},
+		updates: map[spec.UpdateID]history.Update{}, tasks: map[history.TaskKey]*TaskRow{},
 	}
 }
 
@@ -39,7 +41,7 @@ var errRefusedChanged = errors.New("a refused message changed something")
 func (r *modelRun) accept(m *Model, msg history.Message) (history.Receipt, error) {
 	rec := &history.Records{
 		Run: r.run, Known: true, Fresh: r.fresh, Signals: maps.Clone(r.signals), Hooks: maps.Clone(r.hooks),
-		Updates: maps.Clone(r.updates),
+		Updates: maps.Clone(r.updates), Tasks: r.openTasks(),
 	}
 	for _, u := range r.updates {
 		if u.State == history.UpdateIsOpen {
@@ -63,6 +65,7 @@ func (r *modelRun) accept(m *Model, msg history.Message) (history.Receipt, error
 	for _, id := range slices.Concat(rec.NewUpdates, rec.EndedUpdates) {
 		r.updates[id] = rec.Updates[id]
 	}
+	r.settled(m, rec)
 	return receipt, r.append(rec.Events)
 }
 
@@ -134,7 +137,10 @@ func (r *modelRun) turn(m *Model) error {
 		r.hooks[h.ID] = h
 		m.tokens[h.Grant.Digest] = hookKey{r.run.Key, h.ID}
 	}
-	return r.append(out.Events)
+	if err := r.append(out.Events); err != nil {
+		return err
+	}
+	return r.scheduled(m, out)
 }
 
 // answered ends updates.
@@ -224,6 +230,13 @@ func (m *Model) command(s *history.State, w Wish) (history.Command, error) {
 		return &history.CompleteUpdate{ID: spec.UpdateID(w.ID), Output: output}, err
 	case "reject":
 		return &history.RejectUpdate{ID: spec.UpdateID(w.ID), Message: w.Message}, nil
+	case "step":
+		input, err := canon.Marshal(w.Value)
+		return &history.ScheduleStep{
+			ID: spec.StepID(w.ID), Name: w.Name, Input: input, Retry: w.Retry, StartToClose: StartToClose, ScheduleToClose: w.In,
+		}, err
+	case "cancel-step":
+		return &history.WithdrawStep{ID: spec.StepID(w.ID)}, nil
 	case "fail":
 		return &history.Fail{Message: w.Message}, nil
 	case "cancelled":

@@ -33,6 +33,7 @@ const (
 	Mend    Verb = "mend"    // the code of one run
 	Pass    Verb = "pass"    // time goes by
 	Turns   Verb = "turns"   // what is due runs until nothing is; at no other time
+	Work    Verb = "work"    // steps are done until none is due; at no other time
 	Restart Verb = "restart" // one engine ends and another begins
 
 	// Again is a message that was sent before. Resolve replaces it.
@@ -81,7 +82,7 @@ func Namespace(trace string, space int) spec.Namespace {
 // Global says that the operation is not about one run, so that it may not be done beside others.
 func (o Operation) Global() bool {
 	switch o.Verb {
-	case Pass, Turns, Restart:
+	case Pass, Turns, Work, Restart:
 		return true
 	default:
 		return false
@@ -106,7 +107,7 @@ func (o Operation) String() string {
 	words := []string{string(o.Verb)}
 	say := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }
 	switch o.Verb {
-	case Turns:
+	case Turns, Work:
 	case Pass:
 		say("%s", o.For)
 	case Restart:

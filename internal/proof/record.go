@@ -16,6 +16,8 @@ type Record struct {
 	Signals map[spec.SignalID]history.Signal
 	Hooks   map[spec.HookID]history.Hook
 	Updates map[spec.UpdateID]history.Update
+	Tasks   map[history.TaskKey]*TaskRow
+	Letters []LetterRow
 	Events  []history.Event
 }
 
@@ -25,7 +27,7 @@ func (m *Model) Record(key history.RunKey) (Record, bool) {
 	if !ok {
 		return Record{}, false
 	}
-	return Record{Run: r.run, Signals: r.signals, Hooks: r.hooks, Updates: r.updates, Events: r.events}, true
+	return Record{Run: r.run, Signals: r.signals, Hooks: r.hooks, Updates: r.updates, Tasks: r.tasks, Letters: r.letters, Events: r.events}, true
 }
 
 // Asleep says that the run waits for something to happen: no turn of it is due at now.
@@ -51,6 +53,9 @@ func (r Record) Differences(now time.Time) []string {
 	for _, u := range r.Updates {
 		p.CompareUpdate(u)
 	}
+	for _, t := range r.Tasks {
+		p.CompareTask(t.Task)
+	}
 	var found []string
 	all, _ := p.Finish()
 	for _, d := range all {
@@ -71,6 +76,12 @@ func (r Record) Lines() ([]string, error) {
 	}
 	for _, u := range r.Updates {
 		lines = append(lines, updateLine(u))
+	}
+	for _, t := range r.Tasks {
+		lines = append(lines, t.line())
+	}
+	for _, l := range r.Letters {
+		lines = append(lines, l.line())
 	}
 	slices.Sort(lines[1:])
 	for _, e := range r.Events {

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/flowgate-go/flowgate/internal/history"
@@ -51,6 +52,20 @@ func (v sight) Answered(name string) []Ask {
 
 // Fired implements Sight.
 func (v sight) Fired(timer string) bool { return v.s.TimerFired(timer) }
+
+// Step implements Sight.
+func (v sight) Step(id string) (state, told string) {
+	switch t := v.s.Task(id); t.State {
+	case history.TaskCompleted:
+		return "done", string(t.Output.Bytes())
+	case history.TaskFailed:
+		return "failed", fmt.Sprintf("%s %s %s %d", t.Failure.Reason, t.Failure.Code, t.Failure.Message, t.Failure.Attempt)
+	case history.TaskCancelled:
+		return "cancelled", ""
+	default:
+		return "none", ""
+	}
+}
 
 // Hook implements Sight.
 func (v sight) Hook(id string) (state, told string) {

@@ -11,8 +11,9 @@ type Choose func(what string, n int) int
 
 // Shape bounds what traces talk about.
 type Shape struct {
-	Engines int // the last of which has no code
-	Signals int // IDs of signals, and as many of updates
+	Holds   bool // some steps wait for somebody when their attempts are used up
+	Engines int  // the last of which has no code
+	Signals int  // IDs of signals, and as many of updates
 }
 
 func pick[T any](c Choose, what string, from ...T) T { return from[c(what, len(from))] }
@@ -22,6 +23,7 @@ func (s Shape) DrawStart(c Choose) Operation {
 	o := s.about(c, Start)
 	code := Code{Seed: c("seed", 1<<20)}
 	code.Absolute, code.Parks, code.Host = c("absolute", 2) == 1, c("parks", 3) > 0, c("host", 4) == 1
+	code.Holds = s.Holds && c("holds", 4) == 1
 	text, _ := json.Marshal(code)
 	o.Payload = string(text)
 	o.Name = pick(c, "workflow", Plain, Plain, Plain, Cooperative, Cooperative, Cooperative, Cooperative, Missing)
@@ -65,7 +67,8 @@ var kinds = []struct {
 }{
 	{24, Shape.drawSignal},
 	{14, func(_ Shape, _ Choose) Operation { return Operation{Verb: Turns} }},
-	{10, func(_ Shape, c Choose) Operation { return Operation{Verb: Pass, For: drawPause(c)} }},
+	{10, func(_ Shape, _ Choose) Operation { return Operation{Verb: Work} }},
+	{12, func(_ Shape, c Choose) Operation { return Operation{Verb: Pass, For: drawPause(c)} }},
 	{12, Shape.drawUpdate},
 	{12, func(s Shape, c Choose) Operation { return s.drawHook(c, Resume) }},
 	{6, func(s Shape, c Choose) Operation { return s.drawHook(c, Dispose) }},
