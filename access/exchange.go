@@ -42,6 +42,7 @@ type ExchangeRequest struct {
 // Exchanged is a token that was made here.
 type Exchanged struct {
 	Token    tokens.Secret
+	Holder   Principal // of the credential that it was made for, with the token's scopes and constraints
 	Scopes   []Scope
 	Lifetime time.Duration
 }
@@ -78,7 +79,7 @@ func (v *Verifier) Exchange(ctx context.Context, r ExchangeRequest) (Exchanged, 
 		return Exchanged{}, refused(reasonExpired) // within the leeway, but not to be prolonged
 	}
 	token, err := v.mint(p, now.Truncate(time.Second), life)
-	return Exchanged{Token: token, Scopes: p.Scopes, Lifetime: life}, err
+	return Exchanged{Token: token, Holder: p, Scopes: p.Scopes, Lifetime: life}, err
 }
 
 // narrowed returns the scopes that are asked for, of those there are.

@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/spec"
 )
@@ -36,10 +37,9 @@ type call struct {
 	token  string // as it stands in the path
 
 	key    string         // of a keyed route: the ID of the signal or the update, empty when the caller named none
-	actor  string         // of an authenticated caller
 	handle *engine.Handle // the use cases of the caller's namespace
 
-	who           Principal // of an authenticated caller
+	who           access.Principal // of an authenticated caller
 	authenticated bool
 	trusted       bool // authenticated, or with a token that is there: no answer is held against the address
 	lookedUp      bool // the answer took a look-up

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"strings"
-
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/flowgate-go/flowgate/engine"
@@ -21,9 +19,9 @@ func (g *Gateway) resumeByToken(c *fiber.Ctx, k *call) error { return g.resumeWi
 // resumeByBearer answers a hook with the token as a bearer credential (RFC 6750), the way that leaves it out of the
 // logs of proxies.
 func (g *Gateway) resumeByBearer(c *fiber.Ctx, k *call) error {
-	scheme, token, _ := strings.Cut(string(c.Request().Header.Peek(fiber.HeaderAuthorization)), " ")
-	if !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return &refusal{problem: unauthorized, challenge: "Bearer"}
+	token, ok := bearerOf(c)
+	if !ok {
+		return &refusal{problem: unauthorized, challenge: challengeBearer}
 	}
 	return g.resumeWith(c, k, token)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
 )
 
@@ -40,8 +41,11 @@ type Config struct {
 	// Dev refuses requests whose Host is neither loopback nor the host of PublicURL with 403 forbidden, on every route,
 	// against DNS rebinding.
 	Dev bool
-	// OpenAPI lets everybody call the routes under /v1, without a credential, in the namespace default. When it is
-	// false those routes answer 401. Callbacks need no credential but their token in either case.
+	// Access verifies the credentials of API callers. Nil: no credential is valid, and POST /v1/token is not there.
+	Access *access.Verifier
+	// OpenAPI lets everybody call the routes under /v1, without a credential, in the namespace default; a credential that
+	// is sent is verified. When it is false those routes answer 401 without one. Callbacks need no credential but their
+	// token in either case, unless the hook's spec asks for more.
 	OpenAPI bool
 	// MaxBody bounds request bodies in bytes. Lowering it refuses retries of larger messages accepted before.
 	MaxBody int

@@ -23,7 +23,7 @@ func (k *call) end(c *fiber.Ctx, by func(context.Context, engine.CancelRequest) 
 	if err != nil {
 		return err
 	}
-	r, err := by(c.UserContext(), engine.CancelRequest{RunID: k.run, Reason: reason, Actor: k.actor})
+	r, err := by(c.UserContext(), engine.CancelRequest{RunID: k.run, Reason: reason, Actor: k.who.Actor})
 	if err != nil {
 		return err
 	}

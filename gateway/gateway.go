@@ -45,14 +45,12 @@ func New(cfg Config) (*Gateway, error) {
 	}
 	cfg = cfg.withDefaults()
 	g := &Gateway{
-		config: cfg, engine: cfg.Engine, publicHost: host, authenticate: noAccess,
+		config: cfg, engine: cfg.Engine, publicHost: host,
 		inFlight: slots{limit: int64(cfg.MaxInFlight)}, waiters: slots{limit: int64(cfg.MaxWaiters)},
 		limiter:  newLimiter(cfg, rand.Float64),
 		overload: overload{wait: cfg.Engine.AcceptWait, limit: cfg.Limits.AcceptWait},
 	}
-	if cfg.OpenAPI {
-		g.authenticate = openAccess
-	}
+	g.authenticate = g.byCredential
 	g.drain, g.stopDrain = context.WithCancel(context.Background())
 	g.fiber = g.app()
 	return g, nil

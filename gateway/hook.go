@@ -53,7 +53,7 @@ func (g *Gateway) resumeHook(c *fiber.Ctx, k *call) error {
 		return err
 	}
 	r, err := k.handle.ResumeHook(c.UserContext(), engine.HookRequest{
-		RunID: k.run, HookID: k.hook, Payload: payload, Source: sourceAPI, Actor: k.actor,
+		RunID: k.run, HookID: k.hook, Payload: payload, Source: sourceAPI, Actor: k.who.Actor,
 	})
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (g *Gateway) disposeHook(c *fiber.Ctx, k *call) error {
 		return err
 	}
 	r, err := k.handle.DisposeHook(c.UserContext(), engine.HookRequest{
-		RunID: k.run, HookID: k.hook, Source: sourceAPI, Actor: k.actor,
+		RunID: k.run, HookID: k.hook, Source: sourceAPI, Actor: k.who.Actor,
 	})
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (g *Gateway) disposeByTokenInBody(c *fiber.Ctx, k *call) error {
 		return &spec.InvalidError{Field: "token", Rule: "must be given"}
 	}
 	r, err := k.handle.DisposeHookByToken(c.UserContext(), engine.TokenRequest{
-		Token: token, Source: sourceAPI, Actor: k.actor,
+		Token: token, Source: sourceAPI, Actor: k.who.Actor,
 	})
 	if err != nil {
 		return err

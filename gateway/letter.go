@@ -81,7 +81,7 @@ func (k *call) decideLetter(
 	if err := noFields(c); err != nil {
 		return err
 	}
-	verdict, err := by(c.UserContext(), k.letter, k.actor)
+	verdict, err := by(c.UserContext(), k.letter, k.who.Actor)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/gateway/internal/throttle"
 	"github.com/flowgate-go/flowgate/spec"
 )
@@ -113,7 +114,7 @@ func (l *limiter) failed(peer netip.Addr) *refusal {
 }
 
 // caller applies the limits of an authenticated caller of the API.
-func (l *limiter) caller(ctx context.Context, k *call, who Principal) error {
+func (l *limiter) caller(ctx context.Context, k *call, who access.Principal) error {
 	now := l.clock()
 	if who.Actor != "" {
 		bucket := l.principals.Bucket(principalKey{who.Namespace, who.Actor}, now)

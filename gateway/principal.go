@@ -1,40 +1,121 @@
 package gateway
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/spec"
+	"github.com/flowgate-go/flowgate/tokens"
 )
 
-// Principal is who calls the API: the tenant whose runs it may see and act on, and the actor that history records. It
-// comes from a verified credential only, never from a payload.
-type Principal struct {
-	Namespace spec.Namespace
-	Actor     string
-}
+// authenticator says who makes a request, or refuses it for the want of a credential.
+type authenticator func(c *fiber.Ctx, k *call) (access.Principal, error)
 
-// scope is the right that a route under /v1 asks of its caller.
-type scope string
-
+// The challenges of RFC 6750 section 3: an error is named only to who sent a token.
 const (
-	scopeRunsStart    scope = "runs:start"
-	scopeRunsRead     scope = "runs:read"
-	scopeRunsCancel   scope = "runs:cancel"
-	scopeSignalsSend  scope = "signals:send"
-	scopeHooksResume  scope = "hooks:resume"
-	scopeHooksDispose scope = "hooks:dispose"
-	scopeTokensMint   scope = "tokens:mint"
+	challengeBearer  = "Bearer"
+	challengeInvalid = `Bearer error="invalid_token"`
+	challengeScope   = `Bearer error="insufficient_scope", scope="%s"`
 )
 
-// authenticator says who makes a request, or refuses it for the want of a credential or of the scope.
-type authenticator func(c *fiber.Ctx, needs scope) (Principal, error)
-
-// openAccess lets everybody act in the default namespace, under no name.
-func openAccess(*fiber.Ctx, scope) (Principal, error) {
-	return Principal{Namespace: spec.DefaultNamespace}, nil
+// byCredential says who a bearer credential is of. An open API asks nobody who sends none; what is sent is verified all the
+// same, so that a client that is set up to be somebody is never silently anybody.
+func (g *Gateway) byCredential(c *fiber.Ctx, k *call) (who access.Principal, err error) {
+	if g.config.OpenAPI && len(c.Request().Header.PeekAll(fiber.HeaderAuthorization)) == 0 {
+		return access.Anybody(), nil
+	}
+	credential, ok := bearerOf(c)
+	if !ok {
+		return access.Principal{}, &refusal{problem: unauthorized, challenge: challengeBearer}
+	}
+	invalid := &refusal{problem: unauthorized, challenge: challengeInvalid}
+	if g.config.Access == nil {
+		return access.Principal{}, invalid
+	}
+	err = g.withCredential(c.UserContext(), k, credential, func() (spec.Namespace, error) {
+		who, err = g.config.Access.Verify(c.UserContext(), credential)
+		return who.Namespace, err
+	})
+	if errors.Is(err, access.ErrRefused) {
+		return access.Principal{}, invalid
+	}
+	return who, err
 }
 
-// noAccess lets nobody in: no kind of credential is configured.
-func noAccess(*fiber.Ctx, scope) (Principal, error) {
-	return Principal{}, &refusal{problem: unauthorized, challenge: "Bearer"}
+// withCredential has a credential used. One that has to be looked up is counted as a token of a hook is: a stranger cannot
+// have the database asked as often as it likes.
+func (g *Gateway) withCredential(ctx context.Context, k *call, credential string, use func() (spec.Namespace, error)) (err error) {
+	if _, malformed := tokens.ParseAPIKey(credential); malformed == nil {
+		v, err := g.limiter.visitKey(ctx, k, credential)
+		defer func() { v.end(err) }()
+		if err != nil {
+			return err
+		}
+		v.ns, err = use()
+		v.found = err == nil
+		return err
+	}
+	_, err = use()
+	return err
+}
+
+// bearerOf returns the bearer credential of a request (RFC 6750 section 2.1). A repeated header was refused before.
+func bearerOf(c *fiber.Ctx) (string, bool) {
+	scheme, credential, _ := strings.Cut(string(c.Request().Header.Peek(fiber.HeaderAuthorization)), " ")
+	return credential, strings.EqualFold(scheme, "Bearer") && credential != ""
+}
+
+// identify sets the caller of an API route and the use cases of its namespace. Nothing was looked up yet that the request
+// names: what is outside of the caller's constraints is as if it were not there.
+func (g *Gateway) identify(c *fiber.Ctx, k *call, r route) error {
+	if r.needs == "" {
+		return nil
+	}
+	who, err := g.authenticate(c, k)
+	if err != nil {
+		return err
+	}
+	k.who, k.authenticated, k.trusted = who, true, true
+	for _, scope := range []access.Scope{r.needs, r.also} {
+		if scope != "" && !who.Has(scope) {
+			return &refusal{problem: forbidden, challenge: fmt.Sprintf(challengeScope, r.scopes())}
+		}
+	}
+	if err := k.within(who, r); err != nil {
+		return err
+	}
+	k.handle, err = g.engine.Namespace(who.Namespace)
+	return err
+}
+
+// scopes lists what a route asks for.
+func (r route) scopes() string {
+	if r.also == "" {
+		return string(r.needs)
+	}
+	return access.Words([]access.Scope{r.needs, r.also})
+}
+
+// within checks that what the path names lies within the constraints of the caller. Who may act on some runs only may
+// not ask for what is of no run: lists, starts, and what names its run in the body.
+func (k *call) within(who access.Principal, r route) error {
+	if !who.Constrained() {
+		return nil
+	}
+	if k.run == "" {
+		return refuse(forbidden)
+	}
+	name := ""
+	if r.keyed { // the name of a message; elsewhere it is that of a question
+		name = k.name
+	}
+	if !who.Covers(k.run, k.hook, name) {
+		return refuse(notFound)
+	}
+	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/spec"
 )
 
@@ -17,10 +18,10 @@ type handler func(c *fiber.Ctx, k *call) error
 type route struct {
 	method  string
 	pattern string
-	needs   scope // of an API caller; empty where a token is the credential
-	also    scope // another one; empty where one is enough
-	keyed   bool  // whether an idempotency key means something
-	waits   bool  // whether a keyed route takes ?wait
+	needs   access.Scope // of an API caller; empty where the credential is in the path or the body
+	also    access.Scope // another one; empty where one is enough
+	keyed   bool         // whether an idempotency key means something
+	waits   bool         // whether a keyed route takes ?wait
 	serve   handler
 }
 
@@ -30,48 +31,50 @@ func (g *Gateway) routes() []route {
 		{method: "DELETE", pattern: "/callbacks/flow/hooks/{token}", serve: g.disposeByToken},
 		{method: "POST", pattern: "/callbacks/flow/hooks", serve: g.resumeByBearer},
 
-		{method: "POST", pattern: "/v1/runs", needs: scopeRunsStart, serve: g.startRun},
-		{method: "GET", pattern: "/v1/runs", needs: scopeRunsRead, serve: g.listRuns},
-		{method: "GET", pattern: "/v1/runs/{run}", needs: scopeRunsRead, serve: g.showRun},
-		{method: "GET", pattern: "/v1/runs/{run}/history", needs: scopeRunsRead, serve: g.showHistory},
-		{method: "POST", pattern: "/v1/runs/{run}/cancel", needs: scopeRunsCancel, serve: g.cancelRun},
-		{method: "POST", pattern: "/v1/runs/{run}/terminate", needs: scopeRunsCancel, serve: g.terminateRun},
-		{method: "POST", pattern: "/v1/runs/{run}/retry", needs: scopeRunsCancel, serve: g.retryRun},
+		{method: "POST", pattern: exchangePattern, serve: g.exchangeToken},
 
-		{method: "POST", pattern: "/v1/runs/{run}/signals/{name}", needs: scopeSignalsSend, keyed: true, serve: g.sendSignal},
-		{method: "GET", pattern: "/v1/runs/{run}/signals/{signal}", needs: scopeRunsRead, serve: g.showSignal},
+		{method: "POST", pattern: "/v1/runs", needs: access.RunsStart, serve: g.startRun},
+		{method: "GET", pattern: "/v1/runs", needs: access.RunsRead, serve: g.listRuns},
+		{method: "GET", pattern: "/v1/runs/{run}", needs: access.RunsRead, serve: g.showRun},
+		{method: "GET", pattern: "/v1/runs/{run}/history", needs: access.RunsRead, serve: g.showHistory},
+		{method: "POST", pattern: "/v1/runs/{run}/cancel", needs: access.RunsCancel, serve: g.cancelRun},
+		{method: "POST", pattern: "/v1/runs/{run}/terminate", needs: access.RunsCancel, serve: g.terminateRun},
+		{method: "POST", pattern: "/v1/runs/{run}/retry", needs: access.RunsCancel, serve: g.retryRun},
+
+		{method: "POST", pattern: "/v1/runs/{run}/signals/{name}", needs: access.SignalsSend, keyed: true, serve: g.sendSignal},
+		{method: "GET", pattern: "/v1/runs/{run}/signals/{signal}", needs: access.RunsRead, serve: g.showSignal},
 
 		{
 			method: "POST", pattern: "/v1/runs/{run}/updates/{name}",
-			needs: scopeSignalsSend, keyed: true, waits: true, serve: g.sendUpdate,
+			needs: access.SignalsSend, keyed: true, waits: true, serve: g.sendUpdate,
 		},
-		{method: "GET", pattern: "/v1/runs/{run}/updates/{update}", needs: scopeRunsRead, serve: g.showUpdate},
+		{method: "GET", pattern: "/v1/runs/{run}/updates/{update}", needs: access.RunsRead, serve: g.showUpdate},
 
-		{method: "GET", pattern: "/v1/runs/{run}/queries/{name}", needs: scopeRunsRead, serve: g.askQuery},
-		{method: "POST", pattern: "/v1/runs/{run}/queries/{name}", needs: scopeRunsRead, serve: g.askQueryWith},
+		{method: "GET", pattern: "/v1/runs/{run}/queries/{name}", needs: access.RunsRead, serve: g.askQuery},
+		{method: "POST", pattern: "/v1/runs/{run}/queries/{name}", needs: access.RunsRead, serve: g.askQueryWith},
 
-		{method: "GET", pattern: "/v1/hooks", needs: scopeRunsRead, serve: g.listHooks},
-		{method: "POST", pattern: "/v1/hooks/dispose", needs: scopeHooksDispose, serve: g.disposeByTokenInBody},
-		{method: "GET", pattern: "/v1/runs/{run}/hooks", needs: scopeRunsRead, serve: g.listHooks},
-		{method: "GET", pattern: "/v1/runs/{run}/hooks/{hook}", needs: scopeRunsRead, serve: g.showHook},
-		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/resume", needs: scopeHooksResume, serve: g.resumeHook},
-		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/dispose", needs: scopeHooksDispose, serve: g.disposeHook},
-		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/token", needs: scopeTokensMint, serve: g.mintToken},
+		{method: "GET", pattern: "/v1/hooks", needs: access.RunsRead, serve: g.listHooks},
+		{method: "POST", pattern: "/v1/hooks/dispose", needs: access.HooksDispose, serve: g.disposeByTokenInBody},
+		{method: "GET", pattern: "/v1/runs/{run}/hooks", needs: access.RunsRead, serve: g.listHooks},
+		{method: "GET", pattern: "/v1/runs/{run}/hooks/{hook}", needs: access.RunsRead, serve: g.showHook},
+		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/resume", needs: access.HooksResume, serve: g.resumeHook},
+		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/dispose", needs: access.HooksDispose, serve: g.disposeHook},
+		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/token", needs: access.TokensMint, serve: g.mintToken},
 
-		{method: "GET", pattern: "/v1/dead-letters", needs: scopeRunsRead, serve: g.listLetters},
-		{method: "GET", pattern: "/v1/dead-letters/{letter}", needs: scopeRunsRead, serve: g.showLetter},
-		{method: "POST", pattern: "/v1/dead-letters/{letter}/replay", needs: scopeRunsCancel, serve: g.replayLetter},
-		{method: "POST", pattern: "/v1/dead-letters/{letter}/discard", needs: scopeRunsCancel, serve: g.discardLetter},
+		{method: "GET", pattern: "/v1/dead-letters", needs: access.RunsRead, serve: g.listLetters},
+		{method: "GET", pattern: "/v1/dead-letters/{letter}", needs: access.RunsRead, serve: g.showLetter},
+		{method: "POST", pattern: "/v1/dead-letters/{letter}/replay", needs: access.RunsCancel, serve: g.replayLetter},
+		{method: "POST", pattern: "/v1/dead-letters/{letter}/discard", needs: access.RunsCancel, serve: g.discardLetter},
 
-		{method: "GET", pattern: "/v1/workflows", needs: scopeRunsRead, serve: g.listWorkflows},
-		{method: "GET", pattern: "/v1/workflows/{workflow}/interface", needs: scopeRunsRead, serve: g.showInterface},
+		{method: "GET", pattern: "/v1/workflows", needs: access.RunsRead, serve: g.listWorkflows},
+		{method: "GET", pattern: "/v1/workflows/{workflow}/interface", needs: access.RunsRead, serve: g.showInterface},
 		{
 			method: "POST", pattern: "/v1/workflows/{workflow}/signal-with-start",
-			needs: scopeRunsStart, also: scopeSignalsSend, keyed: true, serve: g.signalWithStart,
+			needs: access.RunsStart, also: access.SignalsSend, keyed: true, serve: g.signalWithStart,
 		},
 		{
 			method: "POST", pattern: "/v1/workflows/{workflow}/update-with-start",
-			needs: scopeRunsStart, also: scopeSignalsSend, keyed: true, waits: true, serve: g.updateWithStart,
+			needs: access.RunsStart, also: access.SignalsSend, keyed: true, waits: true, serve: g.updateWithStart,
 		},
 	}
 }
@@ -102,12 +105,12 @@ func (g *Gateway) enter(r route) fiber.Handler {
 		}
 		defer g.inFlight.give()
 		defer func() { k.share.give() }()
-		if err := g.identify(c, k, r); err != nil {
-			return err
-		}
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		defer cancel()
 		c.SetUserContext(ctx)
+		if err := g.identify(c, k, r); err != nil {
+			return err
+		}
 		if k.authenticated {
 			if err := g.limiter.caller(ctx, k, k.who); err != nil {
 				return err
@@ -119,7 +122,7 @@ func (g *Gateway) enter(r route) fiber.Handler {
 
 // enterWork takes a slot, or refuses a request because too much is under way. The last slots are for callbacks.
 func (g *Gateway) enterWork(r route) error {
-	callback, reserve := r.needs == "", g.inFlight.limit/10
+	callback, reserve := r.needs == "" && r.pattern != exchangePattern, g.inFlight.limit/10
 	if callback {
 		reserve = 0
 	}
@@ -132,23 +135,6 @@ func (g *Gateway) enterWork(r route) error {
 		return &refusal{problem: unavailable, retry: g.limiter.retryAfter(0)}
 	}
 	return nil
-}
-
-// identify sets the caller of an API route and the use cases of its namespace.
-func (g *Gateway) identify(c *fiber.Ctx, k *call, r route) error {
-	if r.needs == "" {
-		return nil
-	}
-	who, err := g.authenticate(c, r.needs)
-	if err == nil && r.also != "" {
-		who, err = g.authenticate(c, r.also)
-	}
-	if err != nil {
-		return err
-	}
-	k.who, k.authenticated, k.trusted, k.actor = who, true, true, who.Actor
-	k.handle, err = g.engine.Namespace(who.Namespace)
-	return err
 }
 
 // shape reads what the route has in its path and checks its form.

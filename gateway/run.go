@@ -19,7 +19,7 @@ func (g *Gateway) startRun(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	req.Actor = k.actor
+	req.Actor = k.who.Actor
 	started, err := k.handle.Start(c.UserContext(), req)
 	if err != nil {
 		return within("/input", err)

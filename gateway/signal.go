@@ -35,7 +35,7 @@ func (g *Gateway) sendSignal(c *fiber.Ctx, k *call) error {
 		id = spec.SignalID(g.engine.NewID())
 	}
 	r, err := k.handle.SendSignal(c.UserContext(), engine.SignalRequest{
-		RunID: k.run, SignalID: id, Name: k.name, Payload: payload, Source: sourceAPI, Actor: k.actor,
+		RunID: k.run, SignalID: id, Name: k.name, Payload: payload, Source: sourceAPI, Actor: k.who.Actor,
 	})
 	if err != nil {
 		return err

@@ -27,6 +27,15 @@ type site struct {
 	logs *logBuffer
 	// stop ends Serve and returns its error; the test's clean-up calls it as well.
 	stop func() error
+	// credential is sent with every call that has no Authorization of its own; empty: none.
+	credential string
+}
+
+// as is the site for a caller with a credential.
+func (s *site) as(credential string) *site {
+	other := *s
+	other.credential = credential
+	return &other
 }
 
 const publicURL = "https://gate.example.com/base"
@@ -145,6 +154,9 @@ func (s *site) try(method, path, body string, headers ...string) (reply, error) 
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
+	}
+	if s.credential != "" && req.Header.Get("Authorization") == "" {
+		req.Header.Set("Authorization", "Bearer "+s.credential)
 	}
 	res, err := client.Do(req)
 	if err != nil {

@@ -185,7 +185,7 @@ func TestC65_a_token_is_good_for_one_hook_and_one_verb(t *testing.T) {
 	} {
 		r := closed.call(tc[0], tc[1], "", "Authorization", "Bearer "+token)
 		checkProblem(t, r, 401, "unauthorized")
-		if r.header.Get("WWW-Authenticate") != "Bearer" {
+		if r.header.Get("WWW-Authenticate") != challengeInvalid {
 			t.Errorf("%v: no challenge", tc)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/spec"
 )
@@ -33,6 +34,7 @@ var sentinels = []struct {
 	{engine.ErrTokenNotMinted, tokenHostSupplied},
 	{engine.ErrUnavailable, unavailable},
 	{engine.ErrCodeMissing, codeMissing},
+	{access.ErrUnavailable, unavailable},
 	// A use case that outlives its time is our slowness, never the caller's mistake.
 	{context.DeadlineExceeded, unavailable},
 	{context.Canceled, unavailable},

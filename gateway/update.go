@@ -38,7 +38,7 @@ func (g *Gateway) sendUpdate(c *fiber.Ctx, k *call) error {
 		id = spec.UpdateID(g.engine.NewID())
 	}
 	r, err := k.handle.SendUpdate(c.UserContext(), engine.UpdateRequest{
-		RunID: k.run, UpdateID: id, Name: k.name, Payload: payload, Source: sourceAPI, Actor: k.actor,
+		RunID: k.run, UpdateID: id, Name: k.name, Payload: payload, Source: sourceAPI, Actor: k.who.Actor,
 	})
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (g *Gateway) updateWithStart(c *fiber.Ctx, k *call) error {
 		return err
 	}
 	r, err := k.handle.UpdateWithStart(c.UserContext(), w.start, engine.UpdateRequest{
-		UpdateID: spec.UpdateID(w.id), Name: w.name, Payload: w.payload, Source: sourceAPI, Actor: k.actor,
+		UpdateID: spec.UpdateID(w.id), Name: w.name, Payload: w.payload, Source: sourceAPI, Actor: k.who.Actor,
 	})
 	if err != nil {
 		return w.refused(member, err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/gateway/internal/throttle"
 	"github.com/flowgate-go/flowgate/spec"
@@ -33,6 +34,15 @@ func (l *limiter) visit(ctx context.Context, k *call, token string) (*visit, err
 	if v.ns, v.known = l.known.Get(v.key); v.known {
 		k.trusted = true
 		return v, v.admit(v.ns)
+	}
+	return v, v.lookUp(l.clock())
+}
+
+// visitKey is visit for an API key that is well-formed. It is not trusted before it was looked up: it may be revoked.
+func (l *limiter) visitKey(ctx context.Context, k *call, key string) (*visit, error) {
+	v := &visit{limiter: l, call: k, ctx: ctx, key: sha256.Sum256([]byte(key))}
+	if _, v.known = l.known.Get(v.key); v.known {
+		return v, nil
 	}
 	return v, v.lookUp(l.clock())
 }
@@ -77,7 +87,7 @@ func (v *visit) admit(ns spec.Namespace) error {
 
 // end settles what the look-up costs and keeps what was learnt. err is the answer of the engine.
 func (v *visit) end(err error) {
-	unknown := errors.Is(err, engine.ErrTokenNotFound)
+	unknown := errors.Is(err, engine.ErrTokenNotFound) || errors.Is(err, access.ErrRefused)
 	now := v.limiter.clock()
 	for _, b := range v.held {
 		b.Settle(now, unknown)

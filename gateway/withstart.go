@@ -53,7 +53,7 @@ func (g *Gateway) withStartOf(c *fiber.Ctx, k *call, member string) (withStart, 
 }
 
 func (k *call) startOf(fields envelope, run string) (engine.StartRequest, error) {
-	req := engine.StartRequest{Workflow: k.name, RunID: spec.RunID(run), Input: fields["input"], Actor: k.actor}
+	req := engine.StartRequest{Workflow: k.name, RunID: spec.RunID(run), Input: fields["input"], Actor: k.who.Actor}
 	var err error
 	if req.Version, err = fields.name("version"); err != nil {
 		return req, err
@@ -99,7 +99,7 @@ func (g *Gateway) signalWithStart(c *fiber.Ctx, k *call) error {
 		return err
 	}
 	r, err := k.handle.SignalWithStart(c.UserContext(), w.start, engine.SignalRequest{
-		SignalID: spec.SignalID(w.id), Name: w.name, Payload: w.payload, Source: sourceAPI, Actor: k.actor,
+		SignalID: spec.SignalID(w.id), Name: w.name, Payload: w.payload, Source: sourceAPI, Actor: k.who.Actor,
 	})
 	if err != nil {
 		return w.refused(member, err)
