@@ -20,6 +20,7 @@ type commands struct {
 	Run     struct {
 		Retry retryCommand `cmd:"" help:"Have a blocked run tried again now."`
 	} `cmd:"" help:"Act on a run, through a gateway."`
+	APIKey  apiKeyCommands `cmd:"" name:"apikey" help:"Act on API keys, in the database."`
 	Version versionCommand `cmd:"" help:"Show the version of this program."`
 	HelpOn  struct {
 		Usage  usageCommand  `cmd:"" default:"1" hidden:""`

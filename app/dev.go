@@ -16,6 +16,8 @@ type devCommand struct {
 	adminSettings
 	publicURLSetting
 	keySettings
+	signKeySettings
+	issuerSetting
 	logSettings
 	stepSettings
 	DataDir string `setting:"FLOWGATE_DATA_DIR" placeholder:"DIR" otherwise:"/var/lib/flowgate for root, else ~/.local/state/flowgate" help:"Folder of dev mode's PostgreSQL and keys."`
@@ -55,10 +57,19 @@ func (c devCommand) local(in invocation) (Local, error) {
 		}
 	}
 	var keys *tokens.Keyring
-	if c.given() {
+	if c.keySettings.given() {
 		if keys, err = c.keyring(); err != nil {
 			return Local{}, err
 		}
+	}
+	var callers credentials
+	if c.signKeySettings.given() {
+		if callers.sign, err = c.signKeys(); err != nil {
+			return Local{}, err
+		}
+	}
+	if callers.issuers, err = c.issuers(); err != nil {
+		return Local{}, err
 	}
 	log, err := c.logger(in.stderr)
 	if err != nil {
@@ -77,5 +88,6 @@ func (c devCommand) local(in invocation) (Local, error) {
 	return Local{
 		Registrations: in.registrations, Dir: c.DataDir, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen,
 		AdminListen: c.AdminListen, PublicURL: c.PublicURL, Connections: connections, Logger: log, steps: steps,
+		credentials: callers,
 	}, nil
 }

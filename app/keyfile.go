@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/flowgate-go/flowgate/tokens"
 )
@@ -18,21 +19,50 @@ import (
 // it can be sourced by a shell that runs flowgate serve on the same database.
 const keyFile = "keys.env"
 
+// kept are the keys of a folder.
+type kept struct {
+	ring *tokens.Keyring
+	sign *tokens.SignKeys
+}
+
 // keptKeys loads the keys of a folder and makes them when there are none. Processes that make them at once end up with
-// the same ones. Links survive as long as the file does.
-func keptKeys(dir string) (*tokens.Keyring, error) {
+// the same ones. Links and tokens survive as long as the file does.
+func keptKeys(dir string) (kept, error) {
 	path := filepath.Join(dir, keyFile)
 	text, err := readPrivate(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeKeys(path); err != nil {
-			return nil, fmt.Errorf("make keys: %w", err)
+			return kept{}, fmt.Errorf("make keys: %w", err)
 		}
 		text, err = readPrivate(path)
 	}
 	if err != nil {
-		return nil, err
+		return kept{}, err
 	}
-	var s keySettings
+	s := keptSettings(text)
+	ring, err := s.keyring()
+	if err == nil && s.SignKeys == "" {
+		if text, err = addSignKey(path); err == nil {
+			s = keptSettings(text)
+		}
+	}
+	if err != nil {
+		return kept{}, fmt.Errorf("%s: %w", path, err)
+	}
+	sign, err := s.signKeys()
+	if err != nil {
+		return kept{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return kept{ring: ring, sign: sign}, nil
+}
+
+// fileSettings are the settings that the file holds.
+type fileSettings struct {
+	keySettings
+	signKeySettings
+}
+
+func keptSettings(text string) (s fileSettings) {
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		switch name {
@@ -40,13 +70,36 @@ func keptKeys(dir string) (*tokens.Keyring, error) {
 			s.MintKeys = value
 		case settingDigestKeys:
 			s.DigestKeys = value
+		case settingSignKeys:
+			s.SignKeys = value
 		}
 	}
-	ring, err := s.keyring()
+	return s
+}
+
+// addSignKey gives a file of keys that was made before there were keys that sign one of them, and returns its text. Of
+// processes that do so at once one adds it.
+func addSignKey(path string) (text string, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return "", err
 	}
-	return ring, nil
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return "", err
+	}
+	before, err := os.ReadFile(path)
+	if err != nil || keptSettings(string(before)).SignKeys != "" {
+		return string(before), err
+	}
+	line := settingSignKeys + "=" + newKey() + "\n"
+	if len(before) > 0 && before[len(before)-1] != '\n' {
+		line = "\n" + line
+	}
+	if _, err := f.WriteString(line); err != nil {
+		return "", err
+	}
+	return string(before) + line, f.Sync()
 }
 
 // readPrivate reads a file that nobody else may read.
@@ -72,7 +125,8 @@ func makeKeys(path string) error {
 		return err
 	}
 	defer os.Remove(f.Name())
-	_, err = fmt.Fprintf(f, "%s=%s\n%s=%s\n", settingMintKeys, newKey(), settingDigestKeys, newKey())
+	_, err = fmt.Fprintf(f, "%s=%s\n%s=%s\n%s=%s\n",
+		settingMintKeys, newKey(), settingDigestKeys, newKey(), settingSignKeys, newKey())
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}

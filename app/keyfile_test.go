@@ -22,9 +22,9 @@ func TestKeptKeysAreMadeOnce(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range processes {
 		all.Go(func() {
-			var ring *tokens.Keyring
-			if ring, errs[i] = keptKeys(dir); errs[i] == nil {
-				checks[i] = ring.Checks()
+			var k kept
+			if k, errs[i] = keptKeys(dir); errs[i] == nil {
+				checks[i] = append(k.ring.Checks(), k.sign.Checks()...)
 			}
 		})
 	}
@@ -47,6 +47,39 @@ func TestKeptKeysAreMadeOnce(t *testing.T) {
 	}
 }
 
+// A file of before there were keys that sign gets one key, whoever comes first, and keeps the others.
+func TestKeptKeysOfBefore(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	before := settingMintKeys + "=" + newKey() + "\n" + settingDigestKeys + "=" + newKey()
+	if err := os.WriteFile(filepath.Join(dir, keyFile), []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const processes = 16
+	ids := make([]string, processes)
+	var all sync.WaitGroup
+	for i := range processes {
+		all.Go(func() {
+			k, err := keptKeys(dir)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ids[i], _ = k.sign.Current()
+		})
+	}
+	all.Wait()
+	for _, id := range ids {
+		if id != ids[0] || id == "" {
+			t.Errorf("processes have %q and %q", id, ids[0])
+		}
+	}
+	after, err := os.ReadFile(filepath.Join(dir, keyFile))
+	if err != nil || !strings.HasPrefix(string(after), before+"\n"+settingSignKeys+"=") || strings.Count(string(after), settingSignKeys) != 1 {
+		t.Errorf("%v: the file has other lines than those of before and one more", err)
+	}
+}
+
 func TestNewKeysDiffer(t *testing.T) {
 	t.Parallel()
 	one, err := keptKeys(t.TempDir())
@@ -57,8 +90,9 @@ func TestNewKeysDiffer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, c := range one.Checks() {
-		if d := two.Checks()[i]; c.ID == d.ID || c.Check == d.Check {
+	checks := func(k kept) []tokens.KeyCheck { return append(k.ring.Checks(), k.sign.Checks()...) }
+	for i, c := range checks(one) {
+		if d := checks(two)[i]; c.ID == d.ID || c.Check == d.Check {
 			t.Errorf("key %d is the same in two folders", i)
 		}
 	}

@@ -38,7 +38,8 @@ type Local struct {
 	// TargetGrace is how long a message to another run is tried while there is no such run; 0: 1 min.
 	TargetGrace time.Duration
 
-	steps stepParts // of the command, which has its own configuration of http.post
+	credentials credentials // of the command; keys that sign are made otherwise
+	steps       stepParts   // of the command, which has its own configuration of http.post
 }
 
 // Instance is a running Local. Its owner calls Close.
@@ -98,6 +99,7 @@ func (i *Instance) start(ctx context.Context, l Local) error {
 	from := parts{
 		log: l.Logger, registrations: l.Registrations, keys: l.Keys, databaseURL: l.DatabaseURL, connections: l.Connections,
 		publicURL: l.PublicURL, listen: l.Listen, adminListen: l.AdminListen, dev: true, openAPI: true, steps: l.steps,
+		credentials: l.credentials,
 	}
 	if l.steps.queues == nil { // no command has read settings
 		from.steps.grace = l.TargetGrace
@@ -118,15 +120,37 @@ func (i *Instance) start(ctx context.Context, l Local) error {
 	if err := db.Migrate(ctx, from.databaseURL); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
-	var err error
-	if from.keys == nil {
-		if from.keys, err = keptKeys(i.dir); err != nil {
-			return err
-		}
-		i.kept = append(i.kept, "keys")
+	if err := i.completeKeys(&from); err != nil {
+		return err
 	}
+	var err error
 	i.process, err = compose(ctx, from)
 	return err
+}
+
+// completeKeys adds the keys that nobody gave: those of the folder or, of keys that sign, new ones where there is no folder
+// to keep them.
+func (i *Instance) completeKeys(from *parts) error {
+	if from.keys != nil && (from.credentials.sign != nil || i.dir == "") {
+		if from.credentials.sign != nil {
+			return nil
+		}
+		var err error
+		from.credentials.sign, err = signKeySettings{SignKeys: newKey()}.signKeys()
+		return err
+	}
+	k, err := keptKeys(i.dir)
+	if err != nil {
+		return err
+	}
+	if from.keys == nil {
+		from.keys = k.ring
+	}
+	if from.credentials.sign == nil {
+		from.credentials.sign = k.sign
+	}
+	i.kept = append(i.kept, "keys")
+	return nil
 }
 
 // startServer starts the embedded PostgreSQL, on a folder of its own where the caller named none.

@@ -12,11 +12,11 @@ import (
 // The log is scrubbed in both formats, also where a token hides in an error.
 func TestLogHidesTokens(t *testing.T) {
 	t.Parallel()
-	ring, err := keptKeys(t.TempDir())
+	k, err := keptKeys(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	token := ring.Mint(tokens.Binding{Namespace: "default", RunID: "r", HookID: "h"}, tokens.Nonce{1}).Token.Reveal()
+	token := k.ring.Mint(tokens.Binding{Namespace: "default", RunID: "r", HookID: "h"}, tokens.Nonce{1}).Token.Reveal()
 	for _, format := range []string{"json", "console", "auto"} {
 		var out bytes.Buffer
 		log, err := logSettings{LogLevel: "info", LogFormat: format}.logger(&out)

@@ -69,3 +69,10 @@ type invocation struct {
 	registrations  []Registration
 	clock          func() time.Time // nil: time.Now
 }
+
+func (i invocation) now() time.Time {
+	if i.clock != nil {
+		return i.clock()
+	}
+	return time.Now()
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/gateway"
@@ -25,6 +26,7 @@ type parts struct {
 	log            zerolog.Logger
 	registrations  []Registration
 	keys           *tokens.Keyring
+	credentials    credentials
 	databaseURL    string
 	connections    int
 	databaseEnded  <-chan struct{} // of a database that ends with this process; nil for any other
@@ -42,6 +44,7 @@ type process struct {
 	parts
 	pool    *pgxpool.Pool
 	engine  *engine.Engine
+	access  *access.Verifier // nil without listener
 	gateway *gateway.Gateway // nil without listener
 	public  net.Listener
 	admin   net.Listener
@@ -53,7 +56,7 @@ func compose(ctx context.Context, from parts) (*process, error) {
 	ctx, cancel := context.WithTimeout(ctx, composeWithin)
 	defer cancel()
 	p := &process{parts: from}
-	for _, do := range []func(context.Context) error{p.connect, p.bind, p.makeEngine, p.registerSteps, p.makeGateway} {
+	for _, do := range []func(context.Context) error{p.connect, p.bind, p.makeEngine, p.registerSteps, p.makeAccess, p.makeGateway} {
 		if err := do(ctx); err != nil {
 			p.close()
 			return nil, err
@@ -88,10 +91,15 @@ func (p *process) connect(ctx context.Context) error {
 	if p.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return fmt.Errorf("connect to the database: %w", err)
 	}
-	if err := p.pool.Ping(ctx); err != nil {
+	return readyDatabase(ctx, p.pool, p.databaseURL)
+}
+
+// readyDatabase checks that a database answers and has this program's schema.
+func readyDatabase(ctx context.Context, pool *pgxpool.Pool, url string) error {
+	if err := pool.Ping(ctx); err != nil {
 		return fmt.Errorf("the database of %s does not answer: %w", settingDatabaseURL, err)
 	}
-	if err := db.CheckSchema(ctx, p.databaseURL); errors.Is(err, db.ErrSchemaBehind) {
+	if err := db.CheckSchema(ctx, url); errors.Is(err, db.ErrSchemaBehind) {
 		return fmt.Errorf("%w: run flowgate migrate first", err)
 	} else if err != nil {
 		return fmt.Errorf("check the schema: %w", err)
@@ -146,7 +154,7 @@ func (p *process) makeGateway(context.Context) error {
 	}
 	var err error
 	p.gateway, err = gateway.New(gateway.Config{
-		Engine: p.engine, Logger: p.log, PublicURL: p.publicURL, Dev: p.dev, OpenAPI: p.openAPI,
+		Engine: p.engine, Logger: p.log, PublicURL: p.publicURL, Dev: p.dev, Access: p.access, OpenAPI: p.openAPI,
 		DrainTimeout: drainWithin, TrustedProxies: p.trustedProxies,
 	})
 	return err

@@ -49,6 +49,9 @@ func (p *process) run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	})
+	if p.access != nil {
+		all.Go(func() error { return p.access.Run(working) })
+	}
 	if p.admin != nil {
 		all.Go(func() error { return p.serveAdmin(working) })
 	}
@@ -81,7 +84,8 @@ func (p *process) announce() {
 	case p.openAPI:
 		p.log.Warn().Msg("THE API UNDER /v1 IS OPEN: every program on this machine may start, read, answer and cancel runs")
 	default:
-		p.log.Info().Msg("the API under /v1 is closed: no kind of credential is configured; callbacks need none but their token")
+		p.log.Info().Int("issuers", len(p.credentials.issuers)).
+			Msg("the API under /v1 asks for credentials; callbacks need none but their token, unless their hook says so")
 	}
 }
 

@@ -19,6 +19,7 @@ func deployment(databaseURL string) map[string]string {
 		"FLOWGATE_PUBLIC_URL":   "https://gate.example.com/base",
 		"FLOWGATE_MINT_KEYS":    key("m1", 32),
 		"FLOWGATE_DIGEST_KEYS":  key("d1", 33),
+		"FLOWGATE_SIGN_KEYS":    key("s1", 32),
 		"FLOWGATE_LISTEN":       "127.0.0.1:0",
 		"FLOWGATE_ADMIN_LISTEN": "127.0.0.1:0",
 		"FLOWGATE_LOG_FORMAT":   "json",

@@ -64,7 +64,7 @@ func openVault(t *testing.T) *vault {
 	v.env["FLOWGATE_LOG_LEVEL"] = "debug"
 	v.env[asLeaky] = "1"
 	keys := map[string][]tokens.Key{}
-	for _, set := range []string{"FLOWGATE_MINT_KEYS", "FLOWGATE_DIGEST_KEYS"} {
+	for _, set := range []string{"FLOWGATE_MINT_KEYS", "FLOWGATE_DIGEST_KEYS", "FLOWGATE_SIGN_KEYS"} {
 		secret := mark(base62, 32)
 		keys[set] = []tokens.Key{{ID: "k1", Secret: []byte(secret)}}
 		v.env[set] = "k1:" + base64.StdEncoding.EncodeToString([]byte(secret))

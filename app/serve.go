@@ -58,6 +58,8 @@ type serveCommand struct {
 	deployed
 	listenSettings
 	proxySetting
+	signKeySettings
+	issuerSetting
 	OpenAPI bool `name:"open-api" help:"Let everybody who reaches the listener use the API; on a loopback address only."`
 }
 
@@ -76,6 +78,12 @@ func (c serveCommand) Run(ctx context.Context, in invocation) error {
 	}
 	from, err := c.parts(in)
 	if err != nil {
+		return err
+	}
+	if from.credentials.sign, err = c.signKeys(); err != nil {
+		return err
+	}
+	if from.credentials.issuers, err = c.issuers(); err != nil {
 		return err
 	}
 	from.listen, from.openAPI, from.trustedProxies = c.Listen, c.OpenAPI, proxies

@@ -30,6 +30,7 @@ func nowhere() map[string]string {
 		"FLOWGATE_PUBLIC_URL":   "https://gate.example.com",
 		"FLOWGATE_MINT_KEYS":    key("m1", 32),
 		"FLOWGATE_DIGEST_KEYS":  key("d1", 32) + "," + key("d0", 40),
+		"FLOWGATE_SIGN_KEYS":    key("s1", 32),
 		"FLOWGATE_LOG_FORMAT":   "json",
 		"FLOWGATE_LISTEN":       "127.0.0.1:0",
 		"FLOWGATE_ADMIN_LISTEN": "127.0.0.1:0",
@@ -50,6 +51,10 @@ func TestRefusedSettings(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	empty := filepath.Join(t.TempDir(), "empty")
 	if err := os.WriteFile(empty, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wrong := filepath.Join(t.TempDir(), "wrong")
+	if err := os.WriteFile(wrong, []byte(`{"issuers":[{"issuer":"`+secretText+`","secret":1}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	serve := []string{"serve"}
@@ -78,6 +83,16 @@ func TestRefusedSettings(t *testing.T) {
 		"keys and a file of keys":    {serve, map[string]string{"FLOWGATE_MINT_KEYS_FILE": empty}, "FLOWGATE_MINT_KEYS", "keep one"},
 		"a key file that is empty":   {serve, map[string]string{"FLOWGATE_MINT_KEYS": "", "FLOWGATE_MINT_KEYS_FILE": empty}, "FLOWGATE_MINT_KEYS_FILE", "no key"},
 		"a key file that is not":     {serve, map[string]string{"FLOWGATE_DIGEST_KEYS": "", "FLOWGATE_DIGEST_KEYS_FILE": missing}, "FLOWGATE_DIGEST_KEYS_FILE", "cannot be read"},
+		"no sign keys":               {serve, map[string]string{"FLOWGATE_SIGN_KEYS": ""}, "FLOWGATE_SIGN_KEYS", "openssl rand"},
+		"no sign keys, open API":     {[]string{"serve", "--open-api"}, map[string]string{"FLOWGATE_SIGN_KEYS": ""}, "FLOWGATE_SIGN_KEYS", "openssl rand"},
+		"a sign key that is no seed": {serve, map[string]string{"FLOWGATE_SIGN_KEYS": key("s1", 33)}, "FLOWGATE_SIGN_KEYS", "exactly 32"},
+		"a sign key ID twice":        {serve, map[string]string{"FLOWGATE_SIGN_KEYS": key("s1", 32) + "," + key("s1", 32)}, "FLOWGATE_SIGN_KEYS", "twice"},
+		"a bad sign key in dev":      {[]string{"dev"}, map[string]string{"FLOWGATE_SIGN_KEYS": secretText}, "FLOWGATE_SIGN_KEYS", "id:base64"},
+		"no file of issuers":         {serve, map[string]string{"FLOWGATE_ISSUERS_FILE": missing}, "FLOWGATE_ISSUERS_FILE", "cannot be read"},
+		"issuers that are none":      {serve, map[string]string{"FLOWGATE_ISSUERS_FILE": empty}, "FLOWGATE_ISSUERS_FILE", "JSON object"},
+		"an issuer with a mistake":   {serve, map[string]string{"FLOWGATE_ISSUERS_FILE": wrong}, "FLOWGATE_ISSUERS_FILE", "unknown member \"secret\""},
+		"keys without a database":    {[]string{"apikey", "list"}, map[string]string{"FLOWGATE_DATABASE_URL": ""}, "FLOWGATE_DATABASE_URL", "postgres://"},
+		"a key without digest keys":  {[]string{"apikey", "create", "--namespace=n", "--name=n", "--scope=runs:read"}, map[string]string{"FLOWGATE_DIGEST_KEYS": ""}, "FLOWGATE_DIGEST_KEYS", "openssl rand"},
 		"only one set in dev":        {[]string{"dev"}, map[string]string{"FLOWGATE_DIGEST_KEYS": ""}, "FLOWGATE_DIGEST_KEYS", "not set"},
 		"listen without port":        {serve, map[string]string{"FLOWGATE_LISTEN": "127.0.0.1"}, "FLOWGATE_LISTEN", "host:port"},
 		"listen on a bad port":       {serve, map[string]string{"FLOWGATE_LISTEN": "127.0.0.1:70000"}, "FLOWGATE_LISTEN", "65535"},
@@ -210,7 +225,8 @@ func TestHelpConfig(t *testing.T) {
 		"FLOWGATE_DATABASE_URL": "none; dev", "FLOWGATE_DATABASE_CONNECTIONS": "16", "FLOWGATE_LISTEN": "127.0.0.1:8080",
 		"FLOWGATE_ADMIN_LISTEN": "127.0.0.1:9090", "FLOWGATE_PUBLIC_URL": "none", "FLOWGATE_DATA_DIR": "/var/lib/flowgate",
 		"FLOWGATE_LOG_LEVEL": "info", "FLOWGATE_LOG_FORMAT": "auto", "FLOWGATE_MINT_KEYS": "none", "FLOWGATE_MINT_KEYS_FILE": "none",
-		"FLOWGATE_DIGEST_KEYS": "none", "FLOWGATE_DIGEST_KEYS_FILE": "none", "FLOWGATE_URL": "http://127.0.0.1:8080", "FLOWGATE_TOKEN": "none",
+		"FLOWGATE_DIGEST_KEYS": "none", "FLOWGATE_DIGEST_KEYS_FILE": "none", "FLOWGATE_SIGN_KEYS": "none; dev",
+		"FLOWGATE_SIGN_KEYS_FILE": "none", "FLOWGATE_ISSUERS_FILE": "none", "FLOWGATE_URL": "http://127.0.0.1:8080", "FLOWGATE_TOKEN": "none",
 		"FLOWGATE_TRUSTED_PROXIES": "none", "FLOWGATE_STEP_QUEUES": "64", "FLOWGATE_STEP_LEASE": "30s", "FLOWGATE_STEP_DRAIN": "5s", "FLOWGATE_TARGET_GRACE": "1m",
 		"FLOWGATE_HTTP_POST_HOSTS": "every public host", "FLOWGATE_HTTP_POST_NAMED_ONLY": "false", "FLOWGATE_HTTP_POST_PORTS": "443",
 		"FLOWGATE_HTTP_POST_ALLOW_HTTP": "false", "FLOWGATE_HTTP_POST_INTERNAL_NETWORKS": "none",
@@ -227,8 +243,8 @@ func TestHelpConfig(t *testing.T) {
 			t.Errorf("%s: no flag %s", setting, flag)
 		}
 	}
-	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 31 {
-		t.Errorf("help lists %d settings, this test knows 31", n)
+	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 34 {
+		t.Errorf("help lists %d settings, this test knows 34", n)
 	}
 }
 

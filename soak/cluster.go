@@ -59,7 +59,8 @@ func startCluster(ctx context.Context, dir string, db *database, rng *rand.Rand)
 	c := &cluster{dir: dir, db: db, violated: make(chan error, 1), stop: stop}
 	c.env = []string{
 		"FLOWGATE_LISTEN=127.0.0.1:0", "FLOWGATE_ADMIN_LISTEN=127.0.0.1:0", "FLOWGATE_PUBLIC_URL=https://soak.example.com",
-		"FLOWGATE_MINT_KEYS=" + newKey(rng), "FLOWGATE_DIGEST_KEYS=" + newKey(rng), "FLOWGATE_LOG_FORMAT=json",
+		"FLOWGATE_MINT_KEYS=" + newKey(rng), "FLOWGATE_DIGEST_KEYS=" + newKey(rng),
+		"FLOWGATE_SIGN_KEYS=" + newKey(rng), "FLOWGATE_LOG_FORMAT=json",
 	}
 	for n := range clusterSize {
 		p, err := openProxy(ctx, db.socket())
