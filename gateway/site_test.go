@@ -25,6 +25,8 @@ type site struct {
 	gw   *Gateway
 	addr string
 	logs *logBuffer
+	// client is another one than the usual; see from.
+	client *http.Client
 	// stop ends Serve and returns its error; the test's clean-up calls it as well.
 	stop func() error
 	// credential is sent with every call that has no Authorization of its own; empty: none.
@@ -158,7 +160,11 @@ func (s *site) try(method, path, body string, headers ...string) (reply, error) 
 	if s.credential != "" && req.Header.Get("Authorization") == "" {
 		req.Header.Set("Authorization", "Bearer "+s.credential)
 	}
-	res, err := client.Do(req)
+	via := client
+	if s.client != nil {
+		via = s.client
+	}
+	res, err := via.Do(req)
 	if err != nil {
 		return reply{}, err
 	}

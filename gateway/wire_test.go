@@ -125,7 +125,7 @@ func TestWire_10_slow_requests_are_cut(t *testing.T) {
 	t.Parallel()
 	s := serveOn(t, newEngine(t), nil)
 	var group sync.WaitGroup
-	for i := range 51 {
+	for i := range 500 {
 		conn := s.dial()
 		group.Go(func() {
 			began := time.Now()

@@ -1,0 +1,323 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/rs/zerolog"
+
+	"github.com/flowgate-go/flowgate/db"
+	"github.com/flowgate-go/flowgate/internal/pgembed/pgtest"
+	"github.com/flowgate-go/flowgate/spec"
+)
+
+// spoofs are headers in which a client may claim another address; %d makes each claim another one.
+var spoofs = []string{
+	"X-Forwarded-For: 198.51.100.%d", "X-Forwarded-For: 198.51.100.%d, 203.0.113.7", "x-forwarded-for:198.51.100.%d",
+	"X-Forwarded-For: 2001:db8::%d", "X-Forwarded-For: [2001:db8::%d]:80", "X-Forwarded-For: 198.51.100.%d:443",
+	"X-Forwarded-For: 127.0.0.%d", "X-Forwarded-For: ::ffff:198.51.100.%d", "X-Forwarded-For: junk%d",
+	"X-Forwarded-For: \r\nX-Forwarded-For: 198.51.100.%d", "X-Forwarded-For: 198.51.100.%d\r\nX-Forwarded-For: 10.0.0.1",
+	"X-Real-IP: 198.51.100.%d", "Forwarded: for=198.51.100.%d", "Forwarded: for=\"[2001:db8::%d]\"", "True-Client-IP: 198.51.100.%d",
+	"CF-Connecting-IP: 198.51.100.%d", "X-Client-IP: 198.51.100.%d", "X-Cluster-Client-IP: 198.51.100.%d",
+	"X-Forwarded-Host: 198.51.100.%d", "Via: 1.1 198.51.100.%d", "X-Forwarded: 198.51.100.%d", "Host: 198.51.100.%d",
+}
+
+func spoofed(header string, i int) string {
+	if header = fmt.Sprintf(header, i); !strings.HasPrefix(header, "Host:") {
+		header = "Host: gate\r\n" + header
+	}
+	return "POST /callbacks/flow/hooks/malformed HTTP/1.1\r\n" + header + "\r\nConnection: close\r\nContent-Length: 1\r\n\r\n1"
+}
+
+// 24: whatever a client claims, it is counted by the address it has.
+func TestLimits_24_spoofed_addresses(t *testing.T) {
+	t.Parallel()
+	s, clock := limited(t, bareEngine(t, pgtest.URL(t), nil), few(), nil)
+	for _, header := range spoofs {
+		for i := range 3 {
+			checkProblem(t, s.one(spoofed(header, i)), 404, "not-found")
+		}
+		checkLimited(t, s.one(spoofed(header, 100)))
+		clock.pass(time.Minute)
+	}
+	if n := s.gw.limiter.failures.Len(); n != 1 {
+		t.Errorf("%d addresses are remembered", n)
+	}
+}
+
+// Behind a proxy that is trusted a client is what the proxy says, and nothing that the client said before.
+func TestLimits_24_behind_a_trusted_proxy(t *testing.T) {
+	t.Parallel()
+	s, clock := limited(t, bareEngine(t, pgtest.URL(t), nil), few(), func(c *Config) {
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")}
+	})
+	ask := func(forwarded string) reply {
+		return s.call("POST", "/callbacks/flow/hooks/malformed", `1`, "X-Forwarded-For", forwarded)
+	}
+	for name, claim := range map[string]string{
+		"IPv4": "198.51.100.%d, 203.0.113.7", "over two proxies": "198.51.100.%d, 203.0.113.8, 10.1.1.1",
+		"a claim of a proxy": "10.0.0.%d, 203.0.113.9", "junk": "junk%d, 203.0.113.10", "one /64": "2001:db8:0:1::%d",
+	} {
+		for i := range 3 {
+			checkProblem(t, ask(fmt.Sprintf(claim, i+1)), 404, "not-found")
+		}
+		if r := ask(fmt.Sprintf(claim, 77)); r.status != 429 {
+			t.Errorf("%s: got %d, want 429", name, r.status)
+		}
+	}
+	checkProblem(t, ask("2001:db8:0:2::1"), 404, "not-found")
+	checkProblem(t, ask("203.0.113.11"), 404, "not-found")
+	clock.pass(time.Minute)
+	// A stranger is believed nothing.
+	stranger := s.from("127.0.0.9")
+	for i := range 4 {
+		r := stranger.call("POST", "/callbacks/flow/hooks/malformed", `1`, "X-Forwarded-For", fmt.Sprintf("198.51.100.%d", i))
+		if want := 404 + 25*(i/3); r.status != want {
+			t.Errorf("the stranger's request %d: got %d, want %d", i, r.status, want)
+		}
+	}
+}
+
+// hangUp waits until the server closes a connection on which nothing was said.
+func hangUp(t *testing.T, conn net.Conn) bool {
+	t.Helper()
+	_, err := conn.Read(make([]byte, 1))
+	timeout, ok := errors.AsType[net.Error](err)
+	return err != nil && (!ok || !timeout.Timeout())
+}
+
+// One address cannot hold all connections; its next one is closed, until it has closed one itself.
+func TestLimits_connections_of_an_address(t *testing.T) {
+	t.Parallel()
+	s := serveOn(t, bareEngine(t, pgtest.URL(t), nil), func(c *Config) { c.Limits.Connections = 4 })
+	var open []net.Conn
+	for range 4 {
+		open = append(open, s.dial())
+	}
+	await(t, "four are open", func() bool { return s.gw.fiber.Server().GetOpenConnectionsCount() == 4 })
+	if !hangUp(t, s.dial()) {
+		t.Error("a fifth connection is open")
+	}
+	if got := s.gw.LimitStats().Refused["connections"]; got != 1 {
+		t.Errorf("%d were counted as refused", got)
+	}
+	checkProblem(t, s.from("127.0.0.2").call("POST", junkPath, `1`), 404, "not-found")
+	_ = open[0].Close()
+	await(t, "there is room again", func() bool {
+		r, err := s.try("POST", junkPath, `1`)
+		return err == nil && r.status == 404
+	})
+}
+
+// The connections of a trusted proxy are those of many, and have no bound.
+func TestLimits_connections_of_a_proxy(t *testing.T) {
+	t.Parallel()
+	s := serveOn(t, bareEngine(t, pgtest.URL(t), nil), func(c *Config) {
+		c.Limits.Connections = 2
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	})
+	for range 20 {
+		s.dial()
+	}
+	await(t, "all are open", func() bool { return s.gw.fiber.Server().GetOpenConnectionsCount() == 20 })
+}
+
+// loaded serves an engine whose messages wait as long as the test says.
+func loaded(t *testing.T, wait *atomic.Int64, change func(*Gateway)) *site {
+	t.Helper()
+	logs := &logBuffer{}
+	gw, err := New(Config{Engine: newEngine(t), Logger: zerolog.New(logs), PublicURL: publicURL, OpenAPI: true, MaxInFlight: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	gw.overload.wait = func() time.Duration { return time.Duration(wait.Load()) }
+	if change != nil {
+		change(gw)
+	}
+	return listen(t, gw, logs)
+}
+
+// When messages wait too long, the API is sent away first, and callbacks from twice as long a wait; both until it is half.
+func TestLimits_overload_sheds_callbacks_last(t *testing.T) {
+	t.Parallel()
+	var wait atomic.Int64
+	s := loaded(t, &wait, nil)
+	token := s.open("r", doorInput{Hook: "ask", Stay: true})
+	for i, step := range []struct {
+		wait           time.Duration
+		api, callbacks bool // served
+	}{
+		{time.Second, true, true},
+		{time.Second + 1, false, true},
+		{time.Second / 2, false, true},
+		{time.Second/2 - 1, true, true},
+		{2*time.Second + 1, false, false},
+		{time.Second, false, false},
+		{time.Second - 1, false, true},
+		{0, true, true},
+	} {
+		wait.Store(int64(step.wait))
+		for path, served := range map[string]bool{"/v1/runs/r": step.api, "/callbacks/flow/hooks/" + token: step.callbacks} {
+			method := map[bool]string{true: "POST", false: "GET"}[strings.HasPrefix(path, "/callbacks")]
+			r := s.call(method, path, map[string]string{"POST": "1"}[method])
+			if !served {
+				checkProblem(t, r, 503, "unavailable")
+			} else if r.status/100 != 2 {
+				t.Errorf("step %d: %s got %d", i, method, r.status)
+			}
+		}
+	}
+}
+
+// The last places are for callbacks.
+func TestLimits_room_for_callbacks(t *testing.T) {
+	t.Parallel()
+	var wait atomic.Int64
+	s := loaded(t, &wait, nil)
+	token := s.open("r", doorInput{Hook: "ask", Stay: true})
+	await(t, "nothing is under way", func() bool { return s.gw.inFlight.used.Load() == 0 })
+	s.gw.inFlight.used.Add(9)
+	checkProblem(t, s.call("GET", "/v1/runs/r", ""), 503, "unavailable")
+	checkAccepted(t, s.answer(token, `1`))
+	s.gw.inFlight.used.Add(1)
+	checkProblem(t, s.answer(token, `1`), 503, "unavailable")
+	s.gw.inFlight.used.Add(-10)
+	if r := s.call("GET", "/v1/runs/r", ""); r.status != 200 {
+		t.Errorf("got %d", r.status)
+	}
+}
+
+// A caller is told where it stands, and its limit is its own.
+func TestLimits_a_principal(t *testing.T) {
+	t.Parallel()
+	var wait atomic.Int64
+	clock := newTestClock()
+	s := loaded(t, &wait, func(g *Gateway) {
+		cfg := g.config
+		cfg.Limits, cfg.Clock = Limits{Principal: Rate{PerSecond: 2, Burst: 4}}.withDefaults(), clock.Now
+		g.limiter = newLimiter(cfg, func() float64 { return 0 })
+		g.authenticate = func(c *fiber.Ctx, _ scope) (Principal, error) {
+			return Principal{Namespace: spec.DefaultNamespace, Actor: c.Get("X-Test-Actor")}, nil
+		}
+	})
+	ask := func(actor string) reply { return s.call("GET", "/v1/runs", "", "X-Test-Actor", actor) }
+	for left := 3; left >= 0; left-- {
+		r := ask("ada")
+		want := fmt.Sprintf(`"principal";r=%d;t=%d`, left, (5-left)/2)
+		if r.status != 200 || r.header.Get("RateLimit") != want || r.header.Get("RateLimit-Policy") != `"principal";q=4;w=2` {
+			t.Errorf("got %d %q %q, want %q", r.status, r.header.Get("RateLimit"), r.header.Get("RateLimit-Policy"), want)
+		}
+	}
+	r := ask("ada")
+	checkLimited(t, r)
+	if r.header.Get("RateLimit") != `"principal";r=0;t=2` || r.header.Get("Retry-After") != "1" {
+		t.Errorf("got %v", r.header)
+	}
+	if r = ask("grace"); r.status != 200 {
+		t.Errorf("another caller got %d", r.status)
+	}
+	for range 10 { // nobody in particular
+		if r = ask(""); r.status != 200 {
+			t.Errorf("got %d", r.status)
+		}
+		checkNoBudgets(t, r)
+	}
+	clock.pass(500 * time.Millisecond)
+	if r = ask("ada"); r.status != 200 {
+		t.Errorf("after the wait: got %d", r.status)
+	}
+}
+
+func TestLimits_a_source(t *testing.T) {
+	t.Parallel()
+	clock := newTestClock()
+	cfg := Config{Limits: Limits{Source: Rate{PerSecond: 1, Burst: 2}}, Clock: clock.Now}.withDefaults()
+	l := newLimiter(cfg, func() float64 { return 0 })
+	for range 2 {
+		if err := l.source("default", "stripe"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, ok := errors.AsType[*refusal](l.source("default", "stripe")); !ok || r.problem != rateLimited || r.retry != 1 {
+		t.Errorf("got %v", r)
+	}
+	for _, other := range []sourceKey{{"default", "slack"}, {"other", "stripe"}} {
+		if err := l.source(other.namespace, other.source); err != nil {
+			t.Errorf("%v: %v", other, err)
+		}
+	}
+}
+
+// scriptedQuota answers as the test says.
+type scriptedQuota struct {
+	wait  atomic.Int64
+	fails atomic.Bool
+	asked atomic.Int64
+}
+
+func (q *scriptedQuota) Take(_ context.Context, ns spec.Namespace) (time.Duration, error) {
+	q.asked.Add(1)
+	if ns != spec.DefaultNamespace || q.fails.Load() {
+		return 0, errors.New("the backend is gone")
+	}
+	return time.Duration(q.wait.Load()), nil
+}
+
+// What the exact quota refuses is 429 for all. When it cannot tell, callbacks are served and the API is not, and it is not
+// asked again at once.
+func TestLimits_a_quota(t *testing.T) {
+	t.Parallel()
+	var q scriptedQuota
+	s, clock := limited(t, newEngine(t), Limits{}, func(c *Config) { c.Quota = &q })
+	token := s.open("r", doorInput{Hook: "ask", Stay: true})
+	other := s.open("other", doorInput{Hook: "ask", Stay: true})
+	q.wait.Store(int64(7 * time.Second))
+	checkLimited(t, s.call("GET", "/v1/runs/r", ""))
+	r := s.answer(token, `1`)
+	checkLimited(t, r)
+	if after := r.header.Get("Retry-After"); len(after) > 2 || after < "7" && len(after) == 1 {
+		t.Errorf("Retry-After: %s", after)
+	}
+	q.wait.Store(0)
+	checkAccepted(t, s.answer(token, `1`))
+
+	q.fails.Store(true)
+	before := q.asked.Load()
+	for range 5 {
+		checkProblem(t, s.call("GET", "/v1/runs/r", ""), 503, "unavailable")
+	}
+	checkAccepted(t, s.answer(other, `1`))
+	if n := q.asked.Load() - before; n != 1 {
+		t.Errorf("a backend that failed was asked %d times", n)
+	}
+	q.fails.Store(false)
+	clock.pass(quotaPause)
+	if r := s.call("GET", "/v1/runs/r", ""); r.status != 200 {
+		t.Errorf("got %d once the backend is back", r.status)
+	}
+}
+
+// A database that is down is never said to be the caller's fault, and takes no budget of those who ask.
+func TestLimits_trouble_costs_no_budget(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Dedicated(t, db.Migrate)
+	s, _ := limited(t, engineOn(t, server.URL(), nil), few(), nil)
+	s.open("r", doorInput{Hook: "ask", Stay: true})
+	server.Kill()
+	next := unknownTokens(t)
+	for range 20 {
+		checkBusy(t, func() reply { return s.answer(next(), `1`) })
+	}
+	pgtest.Restart(t, server)
+	var r reply
+	await(t, "the database is back", func() bool { r = s.answer(next(), `1`); return r.status != 503 })
+	checkProblem(t, r, 404, "not-found")
+}
