@@ -23,6 +23,8 @@ type call struct {
 	route   string // pattern of the route, never the path
 	verdict engine.Verdict
 
+	event eventNote // of an event of a configured source
+
 	fault    error // what made it a 5xx
 	panicked string
 	stack    []byte

@@ -11,6 +11,8 @@ import (
 
 	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/inbox"
+	"github.com/flowgate-go/flowgate/ingress"
 )
 
 // Defaults of Config, and the fixed times of the surface.
@@ -56,6 +58,10 @@ type Config struct {
 	// DrainTimeout bounds how long Serve finishes requests after its context ended. It should exceed 7.5 s, the time a
 	// request may take to arrive and to be answered.
 	DrainTimeout time.Duration
+	// Ingress takes in signed webhooks, and Inbox has the messages among the dead letters. Without them there are no sources
+	// and no such letters.
+	Ingress *ingress.Receiver
+	Inbox   *inbox.Inbox
 	// TrustedProxies are the networks whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
 	// Limits say how much of what is served.

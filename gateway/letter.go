@@ -7,6 +7,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/inbox"
+	"github.com/flowgate-go/flowgate/spec"
 )
 
 // letterView is a dead letter.
@@ -22,8 +24,20 @@ func viewLetter(l engine.DeadLetter) letterView {
 
 // listLetters lists dead letters, newest first.
 func (g *Gateway) listLetters(c *fiber.Ctx, k *call) error {
-	q, err := queryOf(c, "state", "name", "cursor", "limit")
+	q, err := queryOf(c, "kind", "state", "name", "source", "run", "reason", "cursor", "limit")
 	if err != nil {
+		return err
+	}
+	kind, err := q.text("kind")
+	switch {
+	case err != nil:
+		return err
+	case kind == kindMessage:
+		return g.listMessages(c, k, q)
+	case kind != "" && kind != kindStep:
+		return &spec.InvalidError{Field: "kind", Rule: "must be step or message"}
+	}
+	if err := q.lacks("source", "run", "reason"); err != nil {
 		return err
 	}
 	var want engine.LetterFilter
@@ -50,6 +64,9 @@ func (g *Gateway) showLetter(c *fiber.Ctx, k *call) error {
 	if _, err := queryOf(c); err != nil {
 		return err
 	}
+	if inbox.IsLetterID(k.letter) {
+		return g.showMessage(c, k)
+	}
 	l, err := k.handle.DeadLetter(c.UserContext(), k.letter)
 	if err != nil {
 		return err
@@ -59,11 +76,17 @@ func (g *Gateway) showLetter(c *fiber.Ctx, k *call) error {
 
 // replayLetter has a held step tried again.
 func (g *Gateway) replayLetter(c *fiber.Ctx, k *call) error {
+	if inbox.IsLetterID(k.letter) {
+		return k.decideLetter(c, g.messages(k).replay)
+	}
 	return k.decideLetter(c, k.handle.ReplayDeadLetter)
 }
 
 // discardLetter lets a held step fail, or puts the letter of a failed one away.
 func (g *Gateway) discardLetter(c *fiber.Ctx, k *call) error {
+	if inbox.IsLetterID(k.letter) {
+		return k.decideLetter(c, g.messages(k).discard)
+	}
 	return k.decideLetter(c, k.handle.DiscardDeadLetter)
 }
 

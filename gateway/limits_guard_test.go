@@ -14,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/rs/zerolog"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/internal/pgembed/pgtest"
 	"github.com/flowgate-go/flowgate/spec"
@@ -204,8 +205,8 @@ func TestLimits_a_principal(t *testing.T) {
 		cfg := g.config
 		cfg.Limits, cfg.Clock = Limits{Principal: Rate{PerSecond: 2, Burst: 4}}.withDefaults(), clock.Now
 		g.limiter = newLimiter(cfg, func() float64 { return 0 })
-		g.authenticate = func(c *fiber.Ctx, _ scope) (Principal, error) {
-			return Principal{Namespace: spec.DefaultNamespace, Actor: c.Get("X-Test-Actor")}, nil
+		g.authenticate = func(c *fiber.Ctx, _ *call) (access.Principal, error) {
+			return access.Principal{Namespace: spec.DefaultNamespace, Actor: c.Get("X-Test-Actor"), Scopes: access.AllScopes()}, nil
 		}
 	})
 	ask := func(actor string) reply { return s.call("GET", "/v1/runs", "", "X-Test-Actor", actor) }

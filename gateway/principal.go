@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/flowgate-go/flowgate/access"
+	"github.com/flowgate-go/flowgate/inbox"
 	"github.com/flowgate-go/flowgate/spec"
 	"github.com/flowgate-go/flowgate/tokens"
 )
@@ -81,6 +82,7 @@ func (g *Gateway) identify(c *fiber.Ctx, k *call, r route) error {
 		return err
 	}
 	k.who, k.authenticated, k.trusted = who, true, true
+	r.needs = k.needs(r)
 	for _, scope := range []access.Scope{r.needs, r.also} {
 		if scope != "" && !who.Has(scope) {
 			return &refusal{problem: forbidden, challenge: fmt.Sprintf(challengeScope, r.scopes())}
@@ -91,6 +93,14 @@ func (g *Gateway) identify(c *fiber.Ctx, k *call, r route) error {
 	}
 	k.handle, err = g.engine.Namespace(who.Namespace)
 	return err
+}
+
+// needs is the scope that a request asks for. A dead letter that is a message is of no run.
+func (k *call) needs(r route) access.Scope {
+	if r.needs == access.RunsCancel && inbox.IsLetterID(k.letter) {
+		return access.IngressAdmin
+	}
+	return r.needs
 }
 
 // scopes lists what a route asks for.

@@ -32,6 +32,7 @@ func (g *Gateway) routes() []route {
 		{method: "POST", pattern: "/callbacks/flow/hooks", serve: g.resumeByBearer},
 
 		{method: "POST", pattern: exchangePattern, serve: g.exchangeToken},
+		{method: "POST", pattern: "/ingress/{source}", serve: g.receiveEvent},
 
 		{method: "POST", pattern: "/v1/runs", needs: access.RunsStart, serve: g.startRun},
 		{method: "GET", pattern: "/v1/runs", needs: access.RunsRead, serve: g.listRuns},
