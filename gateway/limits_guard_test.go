@@ -311,14 +311,16 @@ func TestLimits_trouble_costs_no_budget(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Dedicated(t, db.Migrate)
 	s, _ := limited(t, engineOn(t, server.URL(), nil), few(), nil)
-	s.open("r", doorInput{Hook: "ask", Stay: true})
+	token := s.open("r", doorInput{Hook: "ask", Stay: true})
 	server.Kill()
 	next := unknownTokens(t)
 	for range 20 {
 		checkBusy(t, func() reply { return s.answer(next(), `1`) })
+		checkBusy(t, func() reply { return s.answer(token, `1`) })
 	}
 	pgtest.Restart(t, server)
 	var r reply
 	await(t, "the database is back", func() bool { r = s.answer(next(), `1`); return r.status != 503 })
 	checkProblem(t, r, 404, "not-found")
+	checkAccepted(t, s.answer(token, `1`))
 }

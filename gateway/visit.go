@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/flowgate-go/flowgate/access"
@@ -23,6 +24,7 @@ type visit struct {
 	found   bool // it was found now
 	ns      spec.Namespace
 	held    []*throttle.Bucket // pays for the look-up if nothing is found
+	hook    *throttle.Bucket   // pays for the answer, unless it is that we are in trouble
 }
 
 // visit admits a token as far as that can be said without a look-up. Whoever gets a visit ends it.
@@ -72,8 +74,13 @@ func (v *visit) hold(which limit, now time.Time, buckets ...*throttle.Bucket) er
 func (v *visit) admit(ns spec.Namespace) error {
 	v.ns, v.found = ns, true
 	l, now := v.limiter, v.limiter.clock()
-	if wait, ok := l.hooks.Take(v.key, now); !ok {
-		return l.refuse(limitHook, wait)
+	if !l.limits.Hook.IsUnlimited() {
+		hook := l.hooks.Bucket(v.key, now)
+		wait, ok := hook.Hold(now)
+		if !ok {
+			return l.refuse(limitHook, wait)
+		}
+		v.hook = hook
 	}
 	if err := l.namespace(v.call, ns, now); err != nil {
 		return err
@@ -91,6 +98,9 @@ func (v *visit) end(err error) {
 	now := v.limiter.clock()
 	for _, b := range v.held {
 		b.Settle(now, unknown)
+	}
+	if v.hook != nil {
+		v.hook.Settle(now, err == nil || translate(err).problem.status < http.StatusInternalServerError)
 	}
 	switch {
 	case unknown:
