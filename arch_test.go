@@ -45,6 +45,10 @@ var allowed = map[string][]string{
 	"gateway":                  {"spec", "tokens", "access", "engine", "ingress", "inbox", "gateway/internal/..."},
 	"steps/...":                {"spec", "tokens", "internal/canon", "engine"},
 	"app":                      {"spec", "tokens", "migrations", "internal/pgembed", "db", "access", "engine", "gateway", "ingress", "inbox", "steps/..."},
+	"gateway":                  {"spec", "tokens", "engine", "ingress", "inbox", "gateway/internal/..."},
+	"quota/redis":              {"spec"},
+	"steps/...":                {"spec", "tokens", "internal/canon", "engine"},
+	"app":                      {"spec", "tokens", "migrations", "internal/pgembed", "db", "engine", "gateway", "ingress", "inbox", "quota/redis", "steps/..."},
 	"cmd/flowgate":             {"app", "examples/workflows"},
 	"examples/workflows":       {"spec", "engine", "flow"},
 	"examples/...":             {"spec", "tokens", "internal/pgembed", "engine", "flow", "gateway", "app", "steps/...", "examples/workflows"},
@@ -65,6 +69,7 @@ var borders = []struct {
 	{"github.com/pressly/goose", true, []string{"db"}},
 	{"github.com/gofiber/fiber", true, []string{"gateway/..."}},
 	{"github.com/valyala/fasthttp", true, []string{"gateway/..."}},
+	{"github.com/redis/go-redis", true, []string{"quota/redis"}},
 	{module + "/db/internal/sqlc", true, []string{"db/..."}},
 }
 
