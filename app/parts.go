@@ -35,6 +35,7 @@ type parts struct {
 	adminListen    string          // empty: no admin listener
 	trustedProxies []netip.Prefix
 	dev, openAPI   bool
+	limits         limitParts
 	steps          stepParts
 	clock          func() time.Time // nil: time.Now
 }
@@ -73,6 +74,7 @@ func (p *process) close() {
 		}
 	}
 	p.steps.close()
+	p.limits.close()
 	if p.pool != nil {
 		p.pool.Close()
 	}
@@ -156,6 +158,7 @@ func (p *process) makeGateway(context.Context) error {
 	p.gateway, err = gateway.New(gateway.Config{
 		Engine: p.engine, Logger: p.log, PublicURL: p.publicURL, Dev: p.dev, Access: p.access, OpenAPI: p.openAPI,
 		DrainTimeout: drainWithin, TrustedProxies: p.trustedProxies,
+		MaxInFlight: p.limits.inFlight, Limits: p.limits.limits, Quota: p.limits.gatewayQuota(),
 	})
 	return err
 }

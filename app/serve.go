@@ -60,6 +60,7 @@ type serveCommand struct {
 	proxySetting
 	signKeySettings
 	issuerSetting
+	limitSettings
 	OpenAPI bool `name:"open-api" help:"Let everybody who reaches the listener use the API; on a loopback address only."`
 }
 
@@ -87,6 +88,9 @@ func (c serveCommand) Run(ctx context.Context, in invocation) error {
 		return err
 	}
 	from.listen, from.openAPI, from.trustedProxies = c.Listen, c.OpenAPI, proxies
+	if from.limits, err = c.limits(); err != nil {
+		return err
+	}
 	if len(from.registrations) == 0 {
 		from.log.Info().Msg("no workflows here: this process accepts messages and reads; workers move runs on")
 	}

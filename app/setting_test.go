@@ -112,6 +112,22 @@ func TestRefusedSettings(t *testing.T) {
 		"dev everywhere":             {[]string{"dev", "--listen", "[::]:0"}, nil, "FLOWGATE_LISTEN", "loopback"},
 		"dev's admin to the world":   {[]string{"dev", "--admin-listen", "0.0.0.0:0"}, nil, "FLOWGATE_ADMIN_LISTEN", "loopback"},
 		"a gateway that is no URL":   {[]string{"run", "retry", "r1"}, map[string]string{"FLOWGATE_URL": "localhost"}, "FLOWGATE_URL", "http"},
+		"connections of an address":  {serve, map[string]string{"FLOWGATE_LIMIT_CONNECTIONS": "0"}, "FLOWGATE_LIMIT_CONNECTIONS", "from 1"},
+		"in flight in words":         {serve, map[string]string{"FLOWGATE_LIMIT_IN_FLIGHT": "many"}, "FLOWGATE_LIMIT_IN_FLIGHT", "whole number"},
+		"a share over all":           {serve, map[string]string{"FLOWGATE_LIMIT_NAMESPACE_SHARE": "101"}, "FLOWGATE_LIMIT_NAMESPACE_SHARE", "100"},
+		"a wait without unit":        {serve, map[string]string{"FLOWGATE_LIMIT_ACCEPT_WAIT": "1"}, "FLOWGATE_LIMIT_ACCEPT_WAIT", "duration"},
+		"a rate without burst":       {serve, map[string]string{"FLOWGATE_LIMIT_FAILURES": "1/s"}, "FLOWGATE_LIMIT_FAILURES", "10/s:100"},
+		"a rate of nothing":          {serve, map[string]string{"FLOWGATE_LIMIT_HOOK": "0/s:1"}, "FLOWGATE_LIMIT_HOOK", "0.001"},
+		"a rate that is no number":   {serve, map[string]string{"FLOWGATE_LIMIT_LOOKUPS": "NaN/s:1"}, "FLOWGATE_LIMIT_LOOKUPS", "NUMBER/s"},
+		"an endless rate":            {serve, map[string]string{"FLOWGATE_LIMIT_SUSPECT_LOOKUPS": "Inf/s:1"}, "FLOWGATE_LIMIT_SUSPECT_LOOKUPS", "off"},
+		"a rate by the day":          {serve, map[string]string{"FLOWGATE_LIMIT_PRINCIPAL": "1/d:1"}, "FLOWGATE_LIMIT_PRINCIPAL", "/h"},
+		"a burst of nothing":         {serve, map[string]string{"FLOWGATE_LIMIT_SOURCE": "1/s:0"}, "FLOWGATE_LIMIT_SOURCE", "bursts from 1"},
+		"a huge burst":               {serve, map[string]string{"FLOWGATE_LIMIT_REQUESTS": "1/s:99999999999999999999"}, "FLOWGATE_LIMIT_REQUESTS", "1000000"},
+		"a negative rate":            {serve, map[string]string{"FLOWGATE_LIMIT_NAMESPACE": "-1/s:1"}, "FLOWGATE_LIMIT_NAMESPACE", "0.001"},
+		"a quota without Redis":      {serve, map[string]string{"FLOWGATE_QUOTA_NAMESPACE": "1/s:1"}, "FLOWGATE_QUOTA_REDIS_URL", "not set"},
+		"a Redis without quota":      {serve, map[string]string{"FLOWGATE_QUOTA_REDIS_URL": "redis://h:1"}, "FLOWGATE_QUOTA_NAMESPACE", "100/s:200"},
+		"a quota that is off":        {serve, map[string]string{"FLOWGATE_QUOTA_REDIS_URL": "redis://h:1", "FLOWGATE_QUOTA_NAMESPACE": "off"}, "FLOWGATE_QUOTA_NAMESPACE", "unset"},
+		"a Redis that is no URL":     {serve, map[string]string{"FLOWGATE_QUOTA_REDIS_URL": "redis://u:" + secretText + "@h:x", "FLOWGATE_QUOTA_NAMESPACE": "1/s:1"}, "FLOWGATE_QUOTA_REDIS_URL", "redis://"},
 		"the flag wins":              {[]string{"serve", "--log-level=loud"}, map[string]string{"FLOWGATE_LOG_LEVEL": "info"}, "FLOWGATE_LOG_LEVEL (--log-level)", "debug"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -154,6 +170,8 @@ func TestAcceptedSettings(t *testing.T) {
 		"proxies":                 {[]string{"serve"}, map[string]string{"FLOWGATE_TRUSTED_PROXIES": "10.0.0.0/8, fd00::/8"}},
 		"a key file":              {[]string{"serve"}, map[string]string{"FLOWGATE_MINT_KEYS": "", "FLOWGATE_MINT_KEYS_FILE": file}},
 		"keys in base64url":       {[]string{"serve"}, map[string]string{"FLOWGATE_MINT_KEYS": urlSafe}},
+		"limits":                  {[]string{"serve", "--limit-hook=0.5/m:1", "--limit-failures=off"}, map[string]string{"FLOWGATE_LIMIT_NAMESPACE": "100/h:50"}},
+		"a quota":                 {[]string{"serve"}, map[string]string{"FLOWGATE_QUOTA_REDIS_URL": "rediss://u:" + secretText + "@h:6379/1", "FLOWGATE_QUOTA_NAMESPACE": "100/s:200"}},
 		"the flag wins":           {[]string{"serve", "--log-level=warn"}, map[string]string{"FLOWGATE_LOG_LEVEL": "loud"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,6 +246,11 @@ func TestHelpConfig(t *testing.T) {
 		"FLOWGATE_DIGEST_KEYS": "none", "FLOWGATE_DIGEST_KEYS_FILE": "none", "FLOWGATE_SIGN_KEYS": "none; dev",
 		"FLOWGATE_SIGN_KEYS_FILE": "none", "FLOWGATE_ISSUERS_FILE": "none", "FLOWGATE_URL": "http://127.0.0.1:8080", "FLOWGATE_TOKEN": "none",
 		"FLOWGATE_TRUSTED_PROXIES": "none", "FLOWGATE_STEP_QUEUES": "64", "FLOWGATE_STEP_LEASE": "30s", "FLOWGATE_STEP_DRAIN": "5s", "FLOWGATE_TARGET_GRACE": "1m",
+		"FLOWGATE_LIMIT_CONNECTIONS": "1024", "FLOWGATE_LIMIT_IN_FLIGHT": "1024", "FLOWGATE_LIMIT_REQUESTS": "20000/s:20000",
+		"FLOWGATE_LIMIT_FAILURES": "1/s:30", "FLOWGATE_LIMIT_LOOKUPS": "1000/s:1000", "FLOWGATE_LIMIT_SUSPECT_LOOKUPS": "50/s:100",
+		"FLOWGATE_LIMIT_HOOK": "20/s:256", "FLOWGATE_LIMIT_NAMESPACE": "off", "FLOWGATE_LIMIT_NAMESPACE_SHARE": "25",
+		"FLOWGATE_LIMIT_PRINCIPAL": "500/s:1000", "FLOWGATE_LIMIT_SOURCE": "200/s:1000", "FLOWGATE_LIMIT_ACCEPT_WAIT": "1s",
+		"FLOWGATE_QUOTA_REDIS_URL": "none", "FLOWGATE_QUOTA_NAMESPACE": "none",
 		"FLOWGATE_HTTP_POST_HOSTS": "every public host", "FLOWGATE_HTTP_POST_NAMED_ONLY": "false", "FLOWGATE_HTTP_POST_PORTS": "443",
 		"FLOWGATE_HTTP_POST_ALLOW_HTTP": "false", "FLOWGATE_HTTP_POST_INTERNAL_NETWORKS": "none",
 		"FLOWGATE_HTTP_POST_INTERNAL_HOSTS": "none", "FLOWGATE_HTTP_POST_TIMEOUT": "15s", "FLOWGATE_HTTP_POST_MAX_TIMEOUT": "1m",
@@ -243,8 +266,8 @@ func TestHelpConfig(t *testing.T) {
 			t.Errorf("%s: no flag %s", setting, flag)
 		}
 	}
-	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 34 {
-		t.Errorf("help lists %d settings, this test knows 34", n)
+	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 48 {
+		t.Errorf("help lists %d settings, this test knows 48", n)
 	}
 }
 
