@@ -49,7 +49,7 @@ func (g *Gateway) LimitStats() LimitStats {
 		Len() int
 		Overflows() int64
 	}{
-		"failures": l.failures, "suspects": l.suspects, "hooks": l.hooks, "namespaces": l.namespaces,
+		"failures": l.failures, "sites": l.sites, "suspects": l.suspects, "hooks": l.hooks, "namespaces": l.namespaces,
 		"principals": l.principals, "sources": l.sources, "tokens": l.known,
 	} {
 		stats.Keys[name], stats.Overflows[name] = m.Len(), m.Overflows()

@@ -36,10 +36,11 @@ type limiter struct {
 	quota  *quotaGuard
 
 	requests       *throttle.Bucket
-	failures       *throttle.Keyed[netip.Prefix]
+	failures       *throttle.Keyed[netip.Prefix] // by network
+	sites          *throttle.Keyed[netip.Prefix] // the same by site
 	lookups        *throttle.Bucket
 	suspectLookups *throttle.Bucket
-	suspects       *throttle.Keyed[netip.Prefix]
+	suspects       *throttle.Keyed[netip.Prefix]              // by site
 	known          *throttle.Memory[tokenKey, spec.Namespace] // tokens that were found to be there
 	hooks          *throttle.Keyed[tokenKey]
 	namespaces     *throttle.Keyed[spec.Namespace]
@@ -57,6 +58,7 @@ func newLimiter(cfg Config, chance func() float64) *limiter {
 		limits: l, clock: clock, chance: chance, quota: newQuotaGuard(cfg.Quota, clock),
 		requests:       throttle.NewBucket(l.Requests),
 		failures:       throttle.NewKeyed[netip.Prefix](l.Failures, l.Failures.Times(10), l.Keys, clock),
+		sites:          throttle.NewKeyed[netip.Prefix](l.Failures.Times(siteNetworks), l.Failures.Times(10*siteNetworks), l.Keys, clock),
 		lookups:        throttle.NewBucket(l.Lookups),
 		suspectLookups: throttle.NewBucket(l.SuspectLookups),
 		suspects:       throttle.NewKeyed[netip.Prefix](l.suspect(), l.suspect(), l.Keys, clock),
@@ -79,6 +81,19 @@ func network(addr netip.Addr) netip.Prefix {
 	if err != nil {
 		return netip.Prefix{} // no address: all of those are one
 	}
+	return p
+}
+
+// siteNetworks is how many networks of one site, where addresses have sites, may fail as much as they like.
+const siteNetworks = 16
+
+// siteOf is what whoever has many networks is counted by as well: the /48 of an IPv6 address, which is what a customer gets
+// who asks for more than one /64. An IPv4 address is its own site.
+func siteOf(addr netip.Addr) netip.Prefix {
+	if !addr.Is6() {
+		return network(addr)
+	}
+	p, _ := addr.Prefix(48) // it has that many bits
 	return p
 }
 
@@ -106,11 +121,24 @@ func (l *limiter) work(now time.Time) error {
 
 // failed counts an answer that tells a stranger that it was wrong. It is a refusal once the address had enough of them.
 func (l *limiter) failed(peer netip.Addr) *refusal {
-	wait, ok := l.failures.Take(network(peer), l.clock())
+	now := l.clock()
+	wait, ok := l.failures.Take(network(peer), now)
+	if ok && peer.Is6() {
+		wait, ok = l.sites.Take(siteOf(peer), now)
+	}
 	if ok {
 		return nil
 	}
 	return l.refuse(limitFailures, wait)
+}
+
+// suspect says whether an address has been wrong too often.
+func (l *limiter) suspect(peer netip.Addr, now time.Time) bool {
+	if _, spent := l.failures.Spent(network(peer), now); spent {
+		return true
+	}
+	_, spent := l.sites.Spent(siteOf(peer), now) // where addresses are their own sites, nobody is known there
+	return spent
 }
 
 // caller applies the limits of an authenticated caller of the API.

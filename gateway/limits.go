@@ -23,7 +23,7 @@ type Limits struct {
 	// that junk takes nobody's place. Above it the answer is 503.
 	Requests Rate
 	// Failures are the answers 400, 401 and 404 that one address gets without a credential that is known; default 1 a
-	// second, 30 at once. After them what fails without a look-up is answered 429.
+	// second, 30 at once. After them what fails without a look-up is answered 429. An IPv6 /48 gets 16 times as many.
 	Failures Rate
 	// Lookups bounds the look-ups of well-formed tokens that turn out to be unknown, of all addresses that have Failures
 	// left; default 1,000 a second. A token that is found costs nothing.

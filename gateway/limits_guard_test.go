@@ -87,6 +87,37 @@ func TestLimits_24_behind_a_trusted_proxy(t *testing.T) {
 	}
 }
 
+// Whoever has an IPv6 /48 has 65,536 networks, and the failures and look-ups of a few.
+func TestLimits_a_site(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	token := serveOn(t, engineOn(t, url, nil), nil).open("r", doorInput{Hook: "ask", Stay: true})
+	limits := few()
+	limits.Lookups = Rate{PerSecond: 1, Burst: 100}
+	s, _ := limited(t, engineOn(t, url, nil), limits, func(c *Config) {
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
+	})
+	next := unknownTokens(t)
+	from := func(address, token string) reply {
+		return s.call("POST", "/callbacks/flow/hooks/"+token, `1`, "X-Forwarded-For", address)
+	}
+	for i := range 3 * siteNetworks {
+		checkProblem(t, from(fmt.Sprintf("2001:db8:1:%x::1", i), next()), 404, "not-found")
+	}
+	checkLimited(t, from("2001:db8:1:ffff::1", "malformed"))
+	unknown := 0
+	for i := range 10 { // as suspects they have the look-ups of one
+		if r := from(fmt.Sprintf("2001:db8:1:%x::2", 0x1000+i), next()); r.status == 404 {
+			unknown++
+		}
+	}
+	if unknown != 2 {
+		t.Errorf("%d look-ups, want 2", unknown)
+	}
+	checkProblem(t, from("2001:db8:2:ffff::1", "malformed"), 404, "not-found")
+	checkAccepted(t, from("2001:db8:2:ffff::1", token))
+}
+
 // hangUp waits until the server closes a connection on which nothing was said.
 func hangUp(t *testing.T, conn net.Conn) bool {
 	t.Helper()

@@ -293,6 +293,11 @@ func TestNetwork(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", addr, got, want)
 		}
 	}
+	for addr, want := range map[string]string{"203.0.113.9": "203.0.113.9/32", "2001:db8:1:2::1": "2001:db8:1::/48"} {
+		if got := siteOf(netip.MustParseAddr(addr)); got.String() != want {
+			t.Errorf("site of %s: got %s, want %s", addr, got, want)
+		}
+	}
 	if got := network(netip.Addr{}); got.IsValid() {
 		t.Errorf("no address: got %s", got)
 	}

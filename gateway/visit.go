@@ -52,11 +52,11 @@ func (l *limiter) visitKey(ctx context.Context, k *call, key string) (*visit, er
 // lookUp asks whether a token may be looked up that nobody has shown here before. The addresses that have been wrong often
 // enough have a budget of their own for that, so that they cannot spend the one of the others.
 func (v *visit) lookUp(now time.Time) error {
-	l, from := v.limiter, network(v.call.peer)
-	if _, spent := l.failures.Spent(from, now); !spent {
+	l, peer := v.limiter, v.call.peer
+	if !l.suspect(peer, now) {
 		return v.hold(limitLookups, now, l.lookups)
 	}
-	return v.hold(limitSuspects, now, l.suspects.Bucket(from, now), l.suspectLookups)
+	return v.hold(limitSuspects, now, l.suspects.Bucket(siteOf(peer), now), l.suspectLookups)
 }
 
 func (v *visit) hold(which limit, now time.Time, buckets ...*throttle.Bucket) error {
