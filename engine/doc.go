@@ -19,7 +19,7 @@
 //	gone      ErrRunEnded, *HookClosedError
 //	unknown   ErrRunNotFound, ErrHookNotFound, ErrTokenNotFound, ErrSignalNotFound, ErrWorkflowNotFound
 //	invalid   *InvalidError, *PayloadError, ErrPayloadTooLarge, *SchemaError, ErrSignalUndeclared, ErrNoPublicURL
-//	denied    ErrDisposeForbidden
+//	denied    ErrDisposeForbidden, *FactorError
 //	busy      ErrBacklogFull, ErrUnavailable and whatever is our own fault
 //
 // The package must not know SQL, HTTP, or how a message arrived. It reaches the database through package db alone; pgx

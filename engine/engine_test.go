@@ -91,7 +91,7 @@ func TestSpecIsImmutablePerVersion(t *testing.T) {
 	other := base
 	other.CooperativeCancel = true
 	other.Signals = []spec.Signal{{Name: "b", Schema: json.RawMessage(`{"type":"integer"}`)}, {Name: "c"}}
-	other.Hooks = []spec.Hook{{Name: "h", DisposableByToken: true}}
+	other.Hooks = []spec.Hook{{Name: "h", DisposableByToken: true, Requires: spec.Signature, Source: "s"}}
 	e, err := engine.New(t.Context(), testConfig(t, pool))
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestSpecIsImmutablePerVersion(t *testing.T) {
 	if err := e.Register(other, fn); !errors.As(err, &changed) {
 		t.Fatalf("another spec: %v", err)
 	}
-	want := []string{"cooperative_cancel", "hooks/h/disposable_by_token", "signals/a", "signals/b/schema", "signals/c"}
+	want := []string{"cooperative_cancel", "hooks/h/disposable_by_token", "hooks/h/requires", "hooks/h/source", "signals/a", "signals/b/schema", "signals/c"}
 	if diff := cmp.Diff(want, changed.Differs); diff != "" {
 		t.Error(diff)
 	}

@@ -81,6 +81,9 @@ type (
 	HookConflictError = history.HookConflictError
 	// HookClosedError: the hook ended without an answer; Cause says how.
 	HookClosedError = history.HookClosedError
+	// FactorError: the hook's spec asks for more than its token. It names the hook, for who verifies that; do not show it to
+	// who holds the token.
+	FactorError = history.FactorError
 )
 
 // SpecChangedError says that another spec is stored under the name and version of one that a process registers. A spec

@@ -23,13 +23,13 @@ var vault = workflow{
 	spec.WorkflowSpec{
 		Name: "vault", Version: "1", Input: json.RawMessage(`{"type":["null","object"],"additionalProperties":{"type":"boolean"}}`),
 		Signals: []spec.Signal{{Name: "strict", Schema: json.RawMessage(strict)}, {Name: "note"}, {Name: "end"}},
-		Hooks:   []spec.Hook{{Name: "answer", Schema: json.RawMessage(strict)}},
+		Hooks:   []spec.Hook{{Name: "answer", Schema: json.RawMessage(strict)}, {Name: "proved", Requires: spec.Credential}},
 	},
 	func(c *engine.Context) (engine.Decision, error) {
 		if _, ended, err := engine.SignalPayload[json.RawMessage](c, "read"); ended || err != nil {
 			return c.Complete(nil), err
 		}
-		return c.Await(c.CreateHook("answer"), c.CreateHook("never"), c.CreateHook("host", engine.Token(hostSecret+string(c.RunID()))),
+		return c.Await(c.CreateHook("answer"), c.CreateHook("never"), c.CreateHook("proved"), c.CreateHook("host", engine.Token(hostSecret+string(c.RunID()))),
 			c.CreateHook("brief", engine.ExpiresIn(0)), c.WaitForSignal("read", "end")), nil
 	},
 }
@@ -68,7 +68,7 @@ func TestSecretsAreInNoError(t *testing.T) {
 	r.start(workflow{oracleSpec, asleep}, "asked", json.RawMessage(fmt.Sprintf(`{%q:%q}`, inKey, inText)))
 	for _, run := range []spec.RunID{"run", "ended", "cancelled", "boom"} {
 		r.start(vault, run, nil)
-		r.waiting(run, "answer", "never", "host", "read")
+		r.waiting(run, "answer", "never", "proved", "host", "read")
 	}
 	p := &provocation{rig: r, minted: r.link("run", "answer").Token.Reveal(), gone: r.link("ended", "answer").Token.Reveal()}
 	all := map[string]provoked{}

@@ -85,6 +85,10 @@ func (p *provocation) ofRuns() map[string]provoked {
 			refusedBy(p.SendSignalTx(p.ctx(), tx, engine.SignalRequest{RunID: "run", SignalID: "n1", Name: "note", Payload: bad})),
 			refusedBy(p.StartTx(p.ctx(), tx, engine.StartRequest{Workflow: "vault", RunID: "run", Input: good})),
 		}},
+		"db.ErrAPIKeyNotFound": {is: same(db.ErrAPIKeyNotFound), errs: []error{
+			refusedBy(db.Open(p.pool, db.Config{}).APIKeyByID(p.ctx(), inText)),
+			refusedBy(db.Open(p.pool, db.Config{}).APIKeyByDigest(p.ctx(), [][]byte{[]byte(inText)})),
+		}},
 		"db.ErrSpecDiffers": {is: same(db.ErrSpecDiffers), errs: []error{
 			refusedBy(db.Open(p.pool, db.Config{}).RegisterSpec(p.ctx(), db.SpecRef{Name: "vault", Version: "1"}, []byte(`"`+inText+`"`), false)),
 		}},
@@ -116,6 +120,9 @@ func (p *provocation) ofHooks() map[string]provoked {
 			p.resumeBy(p.minted[:52]+"?", bad), p.resumeBy(hostSecret+"run0", bad), p.resumeBy(strings.Repeat(p.minted, 9), bad),
 			refusedBy(other.ResumeHookByToken(p.ctx(), engine.TokenRequest{Token: p.minted, Payload: bad})),
 			refusedBy(other.DisposeHookByToken(p.ctx(), engine.TokenRequest{Token: hostSecret + "run"})),
+		}},
+		"history.FactorError": {is: kind[*history.FactorError], errs: []error{
+			p.resumeBy(p.link("run", "proved").Token.Reveal(), fmt.Appendf(nil, `{%q:%s}`, inText, inNumber)),
 		}},
 		"history.ErrDisposeForbidden": {is: same(history.ErrDisposeForbidden), errs: []error{
 			refusedBy(p.Engine.DisposeHookByToken(p.ctx(), engine.TokenRequest{Token: p.minted})),

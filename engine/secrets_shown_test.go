@@ -60,7 +60,7 @@ func TestSecretsLinkIsNotShown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, vault)
 	r.start(vault, "run", nil)
-	r.waiting("run", "answer", "never", "host", "read")
+	r.waiting("run", "answer", "never", "proved", "host", "read")
 	link := r.link("run", "answer")
 	token := strings.TrimPrefix(link.Token.Reveal(), "fhk_")
 	url := link.URL.Reveal()

@@ -30,6 +30,8 @@ func specDiff(stored, registered spec.WorkflowSpec) []string {
 		d.note(at+"/schema", sameJSON(a.Schema, b.Schema))
 		d.note(at+"/audience", a.Audience == b.Audience)
 		d.note(at+"/disposable_by_token", a.DisposableByToken == b.DisposableByToken)
+		d.note(at+"/requires", a.Requires == b.Requires)
+		d.note(at+"/source", a.Source == b.Source)
 	})
 	diffInteractions(&d, stored, registered)
 	if len(d) == 0 {

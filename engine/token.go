@@ -17,6 +17,9 @@ type TokenRequest struct {
 	Payload []byte // JSON; ignored by DisposeHookByToken
 	Source  string
 	Actor   string
+	// Proof is what the caller proved beside holding the token, and whoever calls this has verified. A *FactorError says
+	// what is wanted, and of which hook.
+	Proof spec.Proof
 	// Found, if set, is called once the token is known to belong to a hook of a namespace, and before anything is decided.
 	// Its error is the answer, and nothing has happened then. It does not mean that the caller may use the token.
 	Found func(spec.Namespace) error
@@ -26,14 +29,15 @@ type TokenRequest struct {
 // as Handle.ResumeHook is. The receipt names the run: do not show it to that caller.
 //
 // Errors: those of ResumeHook, but ErrTokenNotFound in place of every error about what is not there. It is the same
-// error for a token that is malformed, unknown, or of an internal hook.
+// error for a token that is malformed, unknown, or of an internal hook. *FactorError where the hook asks for more than its
+// token; it comes before everything that is known of the hook.
 func (e *Engine) ResumeHookByToken(ctx context.Context, req TokenRequest) (Receipt, error) {
 	return e.resumeByToken(ctx, req, stranger)
 }
 
 // DisposeHookByToken withdraws a hook of any namespace, for a caller who holds its token and nothing else, where the
 // hook's declaration is DisposableByToken; else it answers ErrDisposeForbidden. Its other errors are those of
-// DisposeHook, but ErrTokenNotFound as for ResumeHookByToken.
+// DisposeHook, but ErrTokenNotFound and *FactorError as for ResumeHookByToken.
 func (e *Engine) DisposeHookByToken(ctx context.Context, req TokenRequest) (Receipt, error) {
 	return e.disposeByToken(ctx, req, stranger)
 }
@@ -68,7 +72,7 @@ func (e *Engine) resumeByToken(ctx context.Context, req TokenRequest, who holder
 	}
 	return e.byToken(ctx, req, who, func(key history.RunKey, id spec.HookID) history.Message {
 		return &history.ResumeHook{
-			Run: key, HookID: id, Payload: payload, ByToken: who.isStranger(), Source: req.Source, Actor: req.Actor,
+			Run: key, HookID: id, Payload: payload, ByToken: who.isStranger(), Proof: req.Proof, Source: req.Source, Actor: req.Actor,
 		}
 	})
 }
@@ -78,7 +82,9 @@ func (e *Engine) disposeByToken(ctx context.Context, req TokenRequest, who holde
 		return Receipt{}, err
 	}
 	return e.byToken(ctx, req, who, func(key history.RunKey, id spec.HookID) history.Message {
-		return &history.DisposeHook{Run: key, HookID: id, ByToken: who.isStranger(), Source: req.Source, Actor: req.Actor}
+		return &history.DisposeHook{
+			Run: key, HookID: id, ByToken: who.isStranger(), Proof: req.Proof, Source: req.Source, Actor: req.Actor,
+		}
 	})
 }
 

@@ -60,6 +60,7 @@ var kinds = []kind{
 	{VerdictInvalid, as[*UpdateRejectedError]},
 	{VerdictInvalid, is(ErrPayloadTooLarge, ErrSignalUndeclared, ErrUpdateUndeclared, ErrNoPublicURL)},
 	{VerdictDenied, is(ErrDisposeForbidden)},
+	{VerdictDenied, as[*FactorError]},
 }
 
 func is(targets ...error) func(error) bool {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
 )
 
@@ -32,7 +33,7 @@ func (g *Gateway) resumeWith(c *fiber.Ctx, k *call, token string) error {
 		return err
 	}
 	req := engine.TokenRequest{Token: token, Payload: payload, Source: sourceCallback}
-	r, err := g.byToken(c.UserContext(), k, req, g.engine.ResumeHookByToken)
+	r, err := g.byToken(c, k, req, access.HooksResume, g.engine.ResumeHookByToken)
 	if err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (g *Gateway) disposeByToken(c *fiber.Ctx, k *call) error {
 		return err
 	}
 	req := engine.TokenRequest{Token: k.token, Source: sourceCallback}
-	r, err := g.byToken(c.UserContext(), k, req, g.engine.DisposeHookByToken)
+	r, err := g.byToken(c, k, req, access.HooksDispose, g.engine.DisposeHookByToken)
 	if err != nil {
 		return err
 	}

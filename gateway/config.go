@@ -45,6 +45,8 @@ type Config struct {
 	Dev bool
 	// Access verifies the credentials of API callers. Nil: no credential is valid, and POST /v1/token is not there.
 	Access *access.Verifier
+	// HookVerifier verifies callbacks to hooks whose spec requires a signature. Nil: none is valid.
+	HookVerifier HookVerifier
 	// OpenAPI lets everybody call the routes under /v1, without a credential, in the namespace default; a credential that
 	// is sent is verified. When it is false those routes answer 401 without one. Callbacks need no credential but their
 	// token in either case, unless the hook's spec asks for more.

@@ -33,6 +33,8 @@ var doorSpec = spec.WorkflowSpec{
 	Hooks: []spec.Hook{
 		{Name: "internal", Audience: spec.Internal},
 		{Name: "soft", DisposableByToken: true},
+		{Name: "known", Requires: spec.Credential, DisposableByToken: true},
+		{Name: "signed", Requires: spec.Signature, Source: "pager", DisposableByToken: true},
 		{Name: "strict", Schema: json.RawMessage(`{"type":"object","properties":{"decision":{"enum":["approve","reject","escalate"]}},"required":["decision"]}`)},
 	},
 }

@@ -26,7 +26,7 @@ const (
 
 // byCredential says who a bearer credential is of. An open API asks nobody who sends none; what is sent is verified all the
 // same, so that a client that is set up to be somebody is never silently anybody.
-func (g *Gateway) byCredential(c *fiber.Ctx, k *call) (who access.Principal, err error) {
+func (g *Gateway) byCredential(c *fiber.Ctx, k *call) (access.Principal, error) {
 	if g.config.OpenAPI && len(c.Request().Header.PeekAll(fiber.HeaderAuthorization)) == 0 {
 		return access.Anybody(), nil
 	}
@@ -34,6 +34,11 @@ func (g *Gateway) byCredential(c *fiber.Ctx, k *call) (who access.Principal, err
 	if !ok {
 		return access.Principal{}, &refusal{problem: unauthorized, challenge: challengeBearer}
 	}
+	return g.whoIs(c, k, credential)
+}
+
+// whoIs verifies a credential.
+func (g *Gateway) whoIs(c *fiber.Ctx, k *call, credential string) (who access.Principal, err error) {
 	invalid := &refusal{problem: unauthorized, challenge: challengeInvalid}
 	if g.config.Access == nil {
 		return access.Principal{}, invalid

@@ -82,6 +82,9 @@ func translateTyped(err error) *refusal {
 	if e, ok := errors.AsType[*engine.HookConflictError](err); ok {
 		return &refusal{problem: hookConflictProblem(e), differs: e.Differs}
 	}
+	if _, ok := errors.AsType[*engine.FactorError](err); ok {
+		return &refusal{problem: unauthorized, challenge: challengeBearer}
+	}
 	if e, ok := errors.AsType[*engine.HookClosedError](err); ok {
 		return &refusal{problem: hookClosed, cause: string(e.Cause)}
 	}

@@ -56,6 +56,7 @@ var samples = map[string]struct {
 	"UpdateRejectedError": {&engine.UpdateRejectedError{Reason: "no"}, 422, "update-rejected"},
 	"UpdateOrphanedError": {&engine.UpdateOrphanedError{Cause: "cancelled"}, 410, "update-orphaned"},
 	"StartError":          {&engine.StartError{Err: engine.ErrWorkflowNotFound}, 404, "not-found"},
+	"FactorError":         {&engine.FactorError{}, 401, "unauthorized"},
 	"HookClosedError":     {&engine.HookClosedError{Cause: "expired"}, 410, "hook-closed"},
 }
 

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
+
 	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/gateway/internal/throttle"
@@ -112,11 +114,13 @@ func (v *visit) end(err error) {
 	}
 }
 
-// byToken has the engine do what who holds a token asks for.
+// byToken has the engine do what who holds a token asks for. Where the hook asks for more, that is verified, and the engine
+// asked again: nobody is asked for a second factor who does not hold the first one.
 func (g *Gateway) byToken(
-	ctx context.Context, k *call, req engine.TokenRequest,
+	c *fiber.Ctx, k *call, req engine.TokenRequest, scope access.Scope,
 	use func(context.Context, engine.TokenRequest) (engine.Receipt, error),
 ) (r engine.Receipt, err error) {
+	ctx := c.UserContext()
 	v, err := g.limiter.visit(ctx, k, req.Token)
 	if v != nil {
 		defer func() { v.end(err) }()
@@ -126,6 +130,15 @@ func (g *Gateway) byToken(
 	}
 	if !v.known {
 		req.Found = v.admit
+	}
+	r, err = use(ctx, req)
+	wanted, ok := errors.AsType[*engine.FactorError](err)
+	if !ok {
+		return r, err
+	}
+	req.Found = nil // its limits are applied
+	if err := g.prove(c, k, scope, wanted, &req); err != nil {
+		return engine.Receipt{}, err
 	}
 	return use(ctx, req)
 }

@@ -156,6 +156,11 @@ func TestWorkflowSpec(t *testing.T) {
 		"input_schema":     func(s *spec.WorkflowSpec) { s.Input = json.RawMessage(`{`) },
 		"signals/1/name":   func(s *spec.WorkflowSpec) { s.Signals = []spec.Signal{{Name: "a"}, {Name: "a"}} },
 		"signals/0/schema": func(s *spec.WorkflowSpec) { s.Signals = []spec.Signal{{Name: "a", Schema: json.RawMessage(`x`)}} },
+		"hooks/0/requires": func(s *spec.WorkflowSpec) { s.Hooks = []spec.Hook{{Name: "a", Requires: "luck"}} },
+		"hooks/0/source":   func(s *spec.WorkflowSpec) { s.Hooks = []spec.Hook{{Name: "a", Requires: spec.Signature}} },
+		"hooks/1/source": func(s *spec.WorkflowSpec) {
+			s.Hooks = []spec.Hook{{Name: "a", Requires: spec.Signature, Source: "s"}, {Name: "b", Requires: spec.Credential, Source: "s"}}
+		},
 		"hooks/0/audience": func(s *spec.WorkflowSpec) { s.Hooks = []spec.Hook{{Name: "a", Audience: "friends"}} },
 		"hooks/0/name":     func(s *spec.WorkflowSpec) { s.Hooks = []spec.Hook{{}} },
 	} {

@@ -46,8 +46,24 @@ func (s WorkflowSpec) checkHooks() error {
 		if h.Audience != "" && h.Audience != Public && h.Audience != Internal {
 			return &InvalidError{Field: field + "/audience", Rule: "must be public or internal"}
 		}
+		if err := h.checkFactor(field); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+func (h Hook) checkFactor(field string) error {
+	switch h.Requires {
+	case Signature:
+		return CheckName(field+"/source", h.Source)
+	case "", Credential:
+		if h.Source != "" {
+			return &InvalidError{Field: field + "/source", Rule: "must be given with the factor signature only"}
+		}
+		return nil
+	}
+	return &InvalidError{Field: field + "/requires", Rule: "must be credential or signature, or absent"}
 }
 
 func (s WorkflowSpec) checkQueries() error {

@@ -38,6 +38,24 @@ type Signal struct {
 	Schema      json.RawMessage `json:"schema,omitempty"` // JSON Schema of the payload; absent accepts any value
 }
 
+// Factor is what a caller proves beside holding a hook's token.
+type Factor string
+
+// The factors. The zero Factor is none: the token is enough.
+const (
+	Credential Factor = "credential" // of the API, for the hook's namespace, with the scope hooks:resume
+	Signature  Factor = "signature"  // of the request, by one of the secrets of a source of webhooks
+)
+
+// Proof is a factor that was proved; for Signature by which source.
+type Proof struct {
+	Factor Factor
+	Source string
+}
+
+// Proof is what callers by token must prove. The zero Proof is nothing.
+func (h Hook) Proof() Proof { return Proof{Factor: h.Requires, Source: h.Source} }
+
 // Hook declares what answers to hooks of one name must look like and who may give them. A hook created under an
 // undeclared name has no schema and the defaults.
 type Hook struct {
@@ -46,6 +64,9 @@ type Hook struct {
 	Schema            json.RawMessage `json:"schema,omitempty"`
 	Audience          Audience        `json:"audience,omitempty"`            // empty means Public
 	DisposableByToken bool            `json:"disposable_by_token,omitempty"` // whether the token alone may withdraw the hook
+	// Requires is a second factor: what a caller by token must prove beside holding it. Who acts by IDs has proved more.
+	Requires Factor `json:"requires,omitempty"`
+	Source   string `json:"source,omitempty"` // of Signature: the configured source of webhooks whose secrets count
 }
 
 // Normalized returns the spec with its declarations sorted by name and defaults filled in, so that two spellings of one

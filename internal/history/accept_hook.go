@@ -12,8 +12,14 @@ func (r *Records) resume(m *ResumeHook, auth Authority, now time.Time) (Receipt,
 	if !ok {
 		return Receipt{}, ErrHookNotFound
 	}
-	if m.ByToken && auth.Hook(h.Name).Audience == spec.Internal {
-		return Receipt{}, ErrTokenNotFound
+	if m.ByToken {
+		declared := auth.Hook(h.Name)
+		if declared.Audience == spec.Internal {
+			return Receipt{}, ErrTokenNotFound
+		}
+		if err := proved(declared, m.Proof, m.Run, m.HookID); err != nil {
+			return Receipt{}, err
+		}
 	}
 	if h.State == StateResumed {
 		return h.redelivered(m.Run, m.Payload.Digest())
@@ -34,6 +40,14 @@ func (r *Records) resume(m *ResumeHook, auth Authority, now time.Time) (Receipt,
 	})
 	r.wakeUnlessBlocked(now)
 	return receipt, nil
+}
+
+// proved checks the second factor. It comes before known identity: a token alone does not tell what was answered.
+func proved(declared spec.Hook, proof spec.Proof, run RunKey, id spec.HookID) error {
+	if declared.Requires == "" || proof == declared.Proof() {
+		return nil
+	}
+	return &FactorError{Requires: declared.Proof(), Run: run, HookID: id}
 }
 
 func (h Hook) redelivered(run RunKey, digest canon.Digest) (Receipt, error) {
@@ -59,6 +73,9 @@ func (r *Records) dispose(m *DisposeHook, auth Authority, now time.Time) (Receip
 		}
 		if !declared.DisposableByToken {
 			return Receipt{}, ErrDisposeForbidden
+		}
+		if err := proved(declared, m.Proof, m.Run, m.HookID); err != nil {
+			return Receipt{}, err
 		}
 	}
 	switch {

@@ -39,7 +39,8 @@ type ResumeHook struct {
 	Run     RunKey
 	HookID  spec.HookID
 	Payload canon.Payload
-	ByToken bool // the caller holds the token only: internal hooks are unknown to it
+	ByToken bool       // the caller holds the token only: internal hooks are unknown to it
+	Proof   spec.Proof // what it proved beside that
 	Source  string
 	Actor   string
 }
@@ -48,7 +49,8 @@ type ResumeHook struct {
 type DisposeHook struct {
 	Run     RunKey
 	HookID  spec.HookID
-	ByToken bool // the caller holds the token only: the hook's spec must allow it
+	ByToken bool       // the caller holds the token only: the hook's spec must allow it
+	Proof   spec.Proof // what it proved beside that
 	Source  string
 	Actor   string
 }

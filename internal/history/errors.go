@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/flowgate-go/flowgate/spec"
 )
 
 // Refusals without data. Each is permanent for the same call unless its comment says otherwise.
@@ -71,6 +73,19 @@ type HookConflictError struct {
 // Error implements error.
 func (e *HookConflictError) Error() string {
 	return "hook was already resumed; differs in " + strings.Join(e.Differs, ", ")
+}
+
+// FactorError says that the token is not enough: the hook's spec asks for a second proof, which was not given. Who is told
+// what the hook belongs to is the caller of this module, not whoever holds the token.
+type FactorError struct {
+	Requires spec.Proof
+	Run      RunKey
+	HookID   spec.HookID
+}
+
+// Error implements error. It does not name the hook: who holds a token only is not told.
+func (e *FactorError) Error() string {
+	return "hook requires a " + string(e.Requires.Factor) + " beside its token"
 }
 
 // HookClosedError says that the hook ended without an answer.

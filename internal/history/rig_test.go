@@ -41,7 +41,16 @@ func (a openAuthority) CheckUpdate(name string, p canon.Payload) error {
 }
 func (openAuthority) CheckHook(string, canon.Payload) error { return nil }
 func (openAuthority) Hook(name string) spec.Hook {
-	return spec.Hook{Name: name, Audience: spec.Public, DisposableByToken: name != "fixed"}
+	h := spec.Hook{Name: name, Audience: spec.Public, DisposableByToken: name != "fixed"}
+	switch name {
+	case "known":
+		h.Requires = spec.Credential
+	case "signed":
+		h.Requires, h.Source = spec.Signature, "pager"
+	case "hidden":
+		h.Audience, h.Requires = spec.Internal, spec.Credential
+	}
+	return h
 }
 func (a openAuthority) CooperativeCancel() bool { return a.cooperative }
 
