@@ -102,18 +102,21 @@ func TestKeySet_host_that_hangs(t *testing.T) {
 		})
 	}
 	<-hanging
+	s := r.sets[0]
+	waiting := func() int { s.mu.Lock(); defer s.mu.Unlock(); return s.waiters }
+	await(t, "as many wait as may", func() bool { return waiting() == keyWaiters })
 	for range 100 {
+		if n := waiting(); n > keyWaiters {
+			t.Fatalf("%d wait", n)
+		}
 		r.takes("a known key", r.byKey("ed"))
 	}
 	group.Wait()
 	if took := time.Since(began); took > fetchTimeout {
 		t.Errorf("somebody waited for %s", took)
 	}
-	s := r.sets[0]
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiters != 0 {
-		t.Errorf("%d waiters are left", s.waiters)
+	if n := waiting(); n != 0 {
+		t.Errorf("%d waiters are left", n)
 	}
 }
 
