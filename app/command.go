@@ -17,7 +17,10 @@ type commands struct {
 	Worker  workerCommand  `cmd:"" help:"Run the workflows and steps of this program, without a gateway."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database to the schema of this program."`
 	Verify  verifyCommand  `cmd:"" help:"Compare everything that is stored beside the events of runs with them."`
-	Run     struct {
+	Ingress struct {
+		Test ingressTestCommand `cmd:"" help:"Say what would become of a captured webhook, changing nothing."`
+	} `cmd:"" help:"Look at sources of signed webhooks."`
+	Run struct {
 		Retry retryCommand `cmd:"" help:"Have a blocked run tried again now."`
 	} `cmd:"" help:"Act on a run, through a gateway."`
 	APIKey  apiKeyCommands `cmd:"" name:"apikey" help:"Act on API keys, in the database."`

@@ -20,6 +20,7 @@ type devCommand struct {
 	issuerSetting
 	logSettings
 	stepSettings
+	ingressSettings
 	DataDir string `setting:"FLOWGATE_DATA_DIR" placeholder:"DIR" otherwise:"/var/lib/flowgate for root, else ~/.local/state/flowgate" help:"Folder of dev mode's PostgreSQL and keys."`
 }
 
@@ -79,6 +80,10 @@ func (c devCommand) local(in invocation) (Local, error) {
 	if err != nil {
 		return Local{}, err
 	}
+	inbox, err := c.inboxParts()
+	if err != nil {
+		return Local{}, err
+	}
 	if c.DataDir == "" {
 		c.DataDir = pgembed.DefaultDir()
 	}
@@ -88,6 +93,6 @@ func (c devCommand) local(in invocation) (Local, error) {
 	return Local{
 		Registrations: in.registrations, Dir: c.DataDir, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen,
 		AdminListen: c.AdminListen, PublicURL: c.PublicURL, Connections: connections, Logger: log, steps: steps,
-		credentials: callers,
+		credentials: callers, inbox: inbox,
 	}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/ingress"
 	"github.com/flowgate-go/flowgate/internal/pgembed"
 	"github.com/flowgate-go/flowgate/steps/httppost"
 	"github.com/flowgate-go/flowgate/tokens"
@@ -37,8 +38,11 @@ type Local struct {
 	HTTPPost httppost.Config
 	// TargetGrace is how long a message to another run is tried while there is no such run; 0: 1 min.
 	TargetGrace time.Duration
+	// Sources are those of signed webhooks; nil: there are none.
+	Sources *ingress.Config
 
 	credentials credentials // of the command; keys that sign are made otherwise
+	inbox       inboxParts  // of the command
 	steps       stepParts   // of the command, which has its own configuration of http.post
 }
 
@@ -99,7 +103,10 @@ func (i *Instance) start(ctx context.Context, l Local) error {
 	from := parts{
 		log: l.Logger, registrations: l.Registrations, keys: l.Keys, databaseURL: l.DatabaseURL, connections: l.Connections,
 		publicURL: l.PublicURL, listen: l.Listen, adminListen: l.AdminListen, dev: true, openAPI: true, steps: l.steps,
-		credentials: l.credentials,
+		credentials: l.credentials, inbox: l.inbox,
+	}
+	if l.Sources != nil {
+		from.inbox.sources = l.Sources
 	}
 	if l.steps.queues == nil { // no command has read settings
 		from.steps.grace = l.TargetGrace

@@ -15,6 +15,8 @@ import (
 	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/gateway"
+	"github.com/flowgate-go/flowgate/inbox"
+	"github.com/flowgate-go/flowgate/ingress"
 	"github.com/flowgate-go/flowgate/tokens"
 )
 
@@ -37,6 +39,7 @@ type parts struct {
 	dev, openAPI   bool
 	limits         limitParts
 	steps          stepParts
+	inbox          inboxParts
 	clock          func() time.Time // nil: time.Now
 }
 
@@ -47,6 +50,7 @@ type process struct {
 	engine  *engine.Engine
 	access  *access.Verifier // nil without listener
 	gateway *gateway.Gateway // nil without listener
+	box     *inbox.Inbox     // as the gateway
 	public  net.Listener
 	admin   net.Listener
 }
@@ -154,9 +158,18 @@ func (p *process) makeGateway(context.Context) error {
 	if p.public == nil {
 		return nil
 	}
+	p.box = inbox.New(inbox.Config{
+		Store: db.Open(p.pool, db.Config{Clock: p.clock}), Engine: p.engine, Logger: p.log, Clock: p.clock,
+		Room: p.inbox.room, Keep: p.inbox.keep,
+	})
+	var receiver *ingress.Receiver
+	if p.inbox.sources != nil {
+		receiver = ingress.New(p.inbox.sources, ingress.Options{Inbox: p.box, Clock: p.clock, Logger: p.log})
+	}
 	var err error
 	p.gateway, err = gateway.New(gateway.Config{
 		Engine: p.engine, Logger: p.log, PublicURL: p.publicURL, Dev: p.dev, Access: p.access, OpenAPI: p.openAPI,
+		Ingress: receiver, Inbox: p.box,
 		DrainTimeout: drainWithin, TrustedProxies: p.trustedProxies,
 		MaxInFlight: p.limits.inFlight, Limits: p.limits.limits, Quota: p.limits.gatewayQuota(),
 	})

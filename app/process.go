@@ -41,6 +41,9 @@ func (p *process) run(ctx context.Context) error {
 		}
 		return err
 	})
+	if p.box != nil {
+		all.Go(func() error { return p.box.Run(working) })
+	}
 	all.Go(func() error {
 		defer stopWorking()
 		if p.gateway != nil {
@@ -79,6 +82,7 @@ func (p *process) announce() {
 		line = line.Stringer("admin_listen", p.admin.Addr())
 	}
 	line.Msg("running")
+	p.announceSources()
 	switch {
 	case p.public == nil:
 	case p.openAPI:
@@ -86,6 +90,17 @@ func (p *process) announce() {
 	default:
 		p.log.Info().Int("issuers", len(p.credentials.issuers)).
 			Msg("the API under /v1 asks for credentials; callbacks need none but their token, unless their hook says so")
+	}
+}
+
+// announceSources says who may send webhooks. Whoever left a source open shall see that.
+func (p *process) announceSources() {
+	if p.gateway == nil || p.inbox.sources == nil {
+		return
+	}
+	p.log.Info().Strs("sources", p.inbox.sources.Names()).Msg("signed webhooks are taken at /ingress/{source}")
+	if open := p.inbox.sources.Unverified(); len(open) > 0 {
+		p.log.Warn().Strs("sources", open).Msg("THESE SOURCES ARE NOT VERIFIED: whoever reaches the gateway may send their events")
 	}
 }
 

@@ -61,6 +61,7 @@ type serveCommand struct {
 	signKeySettings
 	issuerSetting
 	limitSettings
+	ingressSettings
 	OpenAPI bool `name:"open-api" help:"Let everybody who reaches the listener use the API; on a loopback address only."`
 }
 
@@ -85,6 +86,9 @@ func (c serveCommand) Run(ctx context.Context, in invocation) error {
 		return err
 	}
 	if from.credentials.issuers, err = c.issuers(); err != nil {
+		return err
+	}
+	if from.inbox, err = c.inboxParts(); err != nil {
 		return err
 	}
 	from.listen, from.openAPI, from.trustedProxies = c.Listen, c.OpenAPI, proxies

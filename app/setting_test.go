@@ -266,8 +266,8 @@ func TestHelpConfig(t *testing.T) {
 			t.Errorf("%s: no flag %s", setting, flag)
 		}
 	}
-	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 48 {
-		t.Errorf("help lists %d settings, this test knows 48", n)
+	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 49 {
+		t.Errorf("help lists %d settings, this test knows 49", n)
 	}
 }
 

@@ -83,18 +83,6 @@ var (
 	}
 )
 
-// The problems of events.
-var (
-	signatureInvalid = &problem{
-		code: "signature-invalid", status: 401, verdict: engine.VerdictDenied,
-		title: "Signature invalid", detail: "The request is not signed as this source is configured.",
-	}
-	eventConflict = &problem{
-		code: "event-conflict", status: 409, verdict: engine.VerdictConflict,
-		title: "Event conflict", detail: "An event of this identity is known with other content.",
-	}
-)
-
 // The problems that the engine decides on.
 var (
 	runConflict = &problem{
@@ -108,6 +96,10 @@ var (
 	updateConflict = &problem{
 		code: "update-conflict", status: 409, verdict: engine.VerdictConflict,
 		title: "Update conflict", detail: "An update of this ID was accepted with other content.",
+	}
+	eventConflict = &problem{
+		code: "event-conflict", status: 409, verdict: engine.VerdictConflict,
+		title: "Event conflict", detail: "An event of this identity is known with other content.",
 	}
 	hookPayloadConflict = &problem{
 		code: "hook-payload-conflict", status: 409, verdict: engine.VerdictConflict,

@@ -13,8 +13,9 @@ import (
 
 const (
 	takenAtATime = 50               // messages of one poll
-	sweptAtATime = 100              // old messages of one poll
+	sweptAtATime = 1000             // old messages
 	deliverTime  = 10 * time.Second // one message
+	sweptEvery   = 60               // polls
 	busyPause    = time.Second      // until a message is tried again that the run does not take now
 )
 
@@ -24,11 +25,16 @@ const (
 func (b *Inbox) Run(ctx context.Context) error {
 	timer := time.NewTimer(b.pause())
 	defer timer.Stop()
-	for {
+	for polls := 0; ; polls++ {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
+		}
+		if polls%sweptEvery == 0 {
+			if _, err := b.store.SweepMessages(ctx, sweptAtATime, b.cfg.Keep); err != nil && !errors.Is(err, engine.ErrUnavailable) {
+				b.cfg.Logger.Error().Err(err).Msg("the inbox cannot be swept; it is tried again")
+			}
 		}
 		more, err := b.poll(ctx)
 		if err != nil && !errors.Is(err, engine.ErrUnavailable) {
@@ -54,9 +60,6 @@ func (b *Inbox) pause() time.Duration {
 
 // poll delivers what can be delivered now, and says whether there may be more.
 func (b *Inbox) poll(ctx context.Context) (more bool, err error) {
-	if _, err := b.store.SweepMessages(ctx, sweptAtATime, b.cfg.Keep); err != nil {
-		return false, err
-	}
 	taken, err := b.store.TakeMessages(ctx, takenAtATime, b.cfg.Lease)
 	if err != nil {
 		return false, err
