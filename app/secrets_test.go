@@ -22,6 +22,7 @@ func TestC67_secrets_do_not_rest(t *testing.T) {
 	v := openVault(t)
 	uses := v.openHooks()
 	stopWatching := v.watchStatements()
+	v.useCredentials()
 	v.abuse(uses)
 	v.misbehave()
 	v.trouble(uses)
