@@ -9,6 +9,7 @@ import (
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/inbox"
 	"github.com/flowgate-go/flowgate/ingress"
+	"github.com/flowgate-go/flowgate/spec"
 )
 
 // ingressAnswer is the body of an event that was taken in. Senders learn no IDs of ours.
@@ -27,7 +28,10 @@ func (g *Gateway) receiveEvent(c *fiber.Ctx, k *call) error {
 	if len(body) >= c.App().Config().BodyLimit {
 		return refuse(payloadTooLarge) // one byte more than is allowed, see settings
 	}
-	a, err := g.config.Ingress.Receive(c.UserContext(), k.name, &ingress.Request{Header: headersOf(c), Body: body})
+	a, err := g.config.Ingress.Receive(c.UserContext(), k.name, &ingress.Request{
+		Header: headersOf(c), Body: body,
+		Admit: func(ns spec.Namespace) error { return g.limiter.event(c.UserContext(), k, ns) },
+	})
 	k.event = eventNote{source: k.name, outcome: string(a.Outcome), reason: string(a.Reason), secret: a.SecretID}
 	if err != nil {
 		return k.refuseEvent(err)

@@ -50,7 +50,7 @@ func (g *Gateway) LimitStats() LimitStats {
 		Overflows() int64
 	}{
 		"failures": l.failures, "sites": l.sites, "suspects": l.suspects, "hooks": l.hooks, "namespaces": l.namespaces,
-		"principals": l.principals, "sources": l.sources, "tokens": l.known,
+		"principals": l.principals, "api_keys": l.apiKeys, "sources": l.sources, "tokens": l.known,
 	} {
 		stats.Keys[name], stats.Overflows[name] = m.Len(), m.Overflows()
 	}

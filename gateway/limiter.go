@@ -46,6 +46,7 @@ type limiter struct {
 	namespaces     *throttle.Keyed[spec.Namespace]
 	shares         *throttle.Shares[spec.Namespace]
 	principals     *throttle.Keyed[principalKey]
+	apiKeys        *throttle.Keyed[tokenKey]
 	sources        *throttle.Keyed[sourceKey]
 
 	refused limitCounts
@@ -67,6 +68,7 @@ func newLimiter(cfg Config, chance func() float64) *limiter {
 		namespaces:     throttle.NewKeyed[spec.Namespace](l.Namespace, l.Namespace.Times(10), l.Keys, clock),
 		shares:         throttle.NewShares[spec.Namespace](l.share(cfg.MaxInFlight)),
 		principals:     throttle.NewKeyed[principalKey](l.Principal, l.Principal.Times(10), l.Keys, clock),
+		apiKeys:        throttle.NewKeyed[tokenKey](l.Principal.Times(2), throttle.Unlimited(), l.Keys, clock),
 		sources:        throttle.NewKeyed[sourceKey](l.Source, l.Source.Times(10), l.Keys, clock),
 	}
 }
@@ -183,13 +185,26 @@ func (l *limiter) namespace(k *call, ns spec.Namespace, now time.Time) error {
 	return nil
 }
 
-// source applies the limit of a source of signed webhooks to a request that was verified.
-func (l *limiter) source(ns spec.Namespace, name string) error {
-	wait, ok := l.sources.Take(sourceKey{ns, name}, l.clock())
-	if !ok {
+// event applies the limits of a source of signed webhooks, which the call names, to an event that was verified.
+func (l *limiter) event(ctx context.Context, k *call, ns spec.Namespace) error {
+	k.trusted = true
+	now := l.clock()
+	if wait, ok := l.sources.Take(sourceKey{ns, k.name}, now); !ok {
 		return l.refuse(limitSource, wait)
 	}
-	return nil
+	return l.message(ctx, k, ns, now)
+}
+
+// message applies the limits of a namespace to a message of who is no caller of the API. One that is refused may be lost, so
+// without its backend the exact quota gives way to the local limits.
+func (l *limiter) message(ctx context.Context, k *call, ns spec.Namespace, now time.Time) error {
+	if err := l.namespace(k, ns, now); err != nil {
+		return err
+	}
+	if wait, err := l.quota.take(ctx, ns); err == nil && wait > 0 {
+		return l.refuse(limitQuota, wait)
+	}
+	return l.work(now)
 }
 
 // remember keeps a token that is certainly there.

@@ -268,23 +268,58 @@ func TestLimits_a_principal(t *testing.T) {
 	}
 }
 
+// A source has a limit of its own, which what is not verified does not count for, and a verified event that is refused is
+// taken later.
 func TestLimits_a_source(t *testing.T) {
 	t.Parallel()
+	events := newEventSite(t, shopSources)
+	events.order("o")
+	s, clock := limited(t, events.gw.engine, Limits{Source: Rate{PerSecond: 1, Burst: 2}}, func(c *Config) {
+		c.Ingress, c.Inbox = events.receiver, events.box
+	})
+	there := *events
+	there.site = s
+	body := func(id string) string { return fmt.Sprintf(`{"run":"o","id":%q,"type":"paid","data":1}`, id) }
+	for range 10 {
+		checkProblem(t, s.call("POST", "/ingress/shop", body("forged"), "X-Shop-Signature", "s=00"), 401, "signature-invalid")
+	}
+	for _, id := range []string{"1", "2"} {
+		there.wantEvent("event "+id, there.event("shop", body(id)), 202, "accepted", "")
+	}
+	r := there.event("shop", body("3"))
+	checkLimited(t, r)
+	checkNoBudgets(t, r)
+	there.wantEvent("another source", there.event("impatient", body("4")), 200, "accepted", "")
+	clock.pass(time.Second)
+	there.wantEvent("later", there.event("shop", body("3")), 202, "accepted", "")
+	if ids := there.signalsOf("o"); len(ids) != 4 {
+		t.Errorf("signals %q", ids)
+	}
+}
+
+// Who holds an API key has it looked up at every request, and cannot have that done without a bound.
+func TestLimits_look_ups_of_an_API_key(t *testing.T) {
+	t.Parallel()
 	clock := newTestClock()
-	cfg := Config{Limits: Limits{Source: Rate{PerSecond: 1, Burst: 2}}, Clock: clock.Now}.withDefaults()
+	cfg := Config{Limits: Limits{Principal: Rate{PerSecond: 1, Burst: 2}}, Clock: clock.Now}.withDefaults()
 	l := newLimiter(cfg, func() float64 { return 0 })
-	for range 2 {
-		if err := l.source("default", "stripe"); err != nil {
+	l.remember("key", "default")
+	use := func() error {
+		v, err := l.visitKey(t.Context(), &call{}, "key")
+		v.end(err)
+		return err
+	}
+	for range 4 {
+		if err := use(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r, ok := errors.AsType[*refusal](l.source("default", "stripe")); !ok || r.problem != rateLimited || r.retry != 1 {
+	if r, ok := errors.AsType[*refusal](use()); !ok || r.problem != rateLimited || r.retry != 1 {
 		t.Errorf("got %v", r)
 	}
-	for _, other := range []sourceKey{{"default", "slack"}, {"other", "stripe"}} {
-		if err := l.source(other.namespace, other.source); err != nil {
-			t.Errorf("%v: %v", other, err)
-		}
+	clock.pass(time.Second)
+	if err := use(); err != nil {
+		t.Errorf("after the wait: %v", err)
 	}
 }
 

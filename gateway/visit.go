@@ -46,6 +46,10 @@ func (l *limiter) visit(ctx context.Context, k *call, token string) (*visit, err
 func (l *limiter) visitKey(ctx context.Context, k *call, key string) (*visit, error) {
 	v := &visit{limiter: l, call: k, ctx: ctx, key: sha256.Sum256([]byte(key))}
 	if _, v.known = l.known.Get(v.key); v.known {
+		// It is looked up each time, before its holder's limit can be: twice that bounds it.
+		if wait, ok := l.apiKeys.Take(v.key, l.clock()); !ok {
+			return v, l.refuse(limitPrincipal, wait)
+		}
 		return v, nil
 	}
 	return v, v.lookUp(l.clock())
@@ -84,14 +88,7 @@ func (v *visit) admit(ns spec.Namespace) error {
 		}
 		v.hook = hook
 	}
-	if err := l.namespace(v.call, ns, now); err != nil {
-		return err
-	}
-	// A callback that is refused may be lost, so without its backend the exact quota gives way to the local limits.
-	if wait, err := l.quota.take(v.ctx, ns); err == nil && wait > 0 {
-		return l.refuse(limitQuota, wait)
-	}
-	return l.work(now)
+	return l.message(v.ctx, v.call, ns, now)
 }
 
 // end settles what the look-up costs and keeps what was learnt. err is the answer of the engine.

@@ -66,7 +66,7 @@ type Answer struct {
 // Nothing is read of the body before it is verified.
 //
 // Errors: ErrSourceNotFound; ErrMediaType; *SignatureError; for a verified body that is no payload *engine.PayloadError and
-// engine.ErrPayloadTooLarge; *inbox.ConflictError for another event of the same identity; engine.ErrUnavailable, and only
+// engine.ErrPayloadTooLarge; those of Request.Admit; *inbox.ConflictError for another event of the same identity; engine.ErrUnavailable, and only
 // that for what passes: also for a run whose backlog is full, since a sender may take a 4xx as final.
 func (r *Receiver) Receive(ctx context.Context, name string, req *Request) (Answer, error) {
 	s, ok := r.sources[name]
@@ -94,6 +94,11 @@ func (r *Receiver) receive(ctx context.Context, s *source, req *Request) (Answer
 	}
 	if err != nil {
 		return a, err
+	}
+	if req.Admit != nil {
+		if err := req.Admit(target.Namespace); err != nil {
+			return a, err
+		}
 	}
 	a.Result, err = r.box.Receive(ctx, s.message(target), s.policy())
 	if errors.Is(err, engine.ErrBacklogFull) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/flowgate-go/flowgate/internal/canon"
+	"github.com/flowgate-go/flowgate/spec"
 )
 
 // Request is what a sender sent. The signature is over Body as it is here.
@@ -14,6 +15,9 @@ type Request struct {
 	// Header has the values of each header in the order they came, under lower-case names.
 	Header map[string][]string
 	Body   []byte
+	// Admit, if set, is called for an event that is verified and mapped, with its namespace, before anything is kept of it.
+	// Its error is the answer.
+	Admit func(spec.Namespace) error
 }
 
 // ErrMediaType says that a body is neither JSON nor, where the source takes forms, a form, or that it is encoded.
