@@ -169,11 +169,11 @@ func (w *world) finish(trace string) {
 	for end := time.Now().Add(patience); ; {
 		w.turns()
 		var open int
-		if w.ask(&open, "select proof.open($1)", spaces(trace)); open == 0 {
+		if w.ask(&open, "select proof.left_over($1)", spaces(trace)); open == 0 {
 			return
 		}
 		if time.Now().After(end) {
-			w.t.Fatalf("%d steps never end", open)
+			w.t.Fatalf("%d turns and steps never end", open)
 		}
 		w.pass(300 * time.Millisecond)
 		w.release()

@@ -36,9 +36,10 @@ create function proof.done(turns boolean, patience interval) returns boolean lan
 	perform setval('proof.idle', 1), setval('proof.held', 1);
 	return true;
 end $$;
-create function proof.open(spaces text[]) returns integer language sql volatile as $$
-	select count(*)::integer from tasks t join runs r on r.id = t.run where r.namespace = any(spaces) and not t.held
-		and not (r.status = 'blocked' and t.close_at <= clock_timestamp()) -- what the step waits for may never be decided
+create function proof.left_over(spaces text[]) returns bigint language sql volatile as $$ -- in one statement, as above
+	select (select count(*) from tasks t join runs r on r.id = t.run where r.namespace = any(spaces) and not t.held
+			and not (r.status = 'blocked' and t.close_at <= clock_timestamp())) -- what the step waits for may never be decided
+		+ (select count(*) from runs where namespace = any(spaces) and wake_at <= statement_timestamp())
 $$;
 `
 

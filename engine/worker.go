@@ -41,6 +41,7 @@ type worker struct {
 	mu       sync.Mutex
 	underWay map[attemptKey]*attempt
 	closing  bool
+	proven   map[attemptKey]provenAttempt
 	failing  int       // errors in a row
 	doubt    time.Time // since when something may have begun of which nobody was told; zero if that is not so
 }
@@ -56,6 +57,7 @@ func newWorker(e *Engine, quiet <-chan struct{}) *worker {
 		engine: e, quiet: quiet, store: e.store, process: e.cfg.Process, lease: e.cfg.StepLease, drain: e.cfg.StepDrain,
 		poll: e.cfg.PollInterval, clock: e.cfg.Clock, random: e.cfg.Random, log: e.cfg.Logger, nudges: e.tasks,
 		freed: make(chan struct{}, 1), underWay: map[attemptKey]*attempt{},
+		proven: map[attemptKey]provenAttempt{},
 	}
 	w.final, w.giveUp = context.WithCancel(context.Background())
 	for queue, names := range e.steps.freeze() {
@@ -190,14 +192,14 @@ func (w *worker) start(t db.ClaimedTask, l *line, asked time.Time) {
 	a := &attempt{w: w, line: l, task: t, ctx: ctx, cancel: cancel, renewedAt: asked}
 	a.lease = time.AfterFunc(w.lease-w.clock().Sub(asked), func() { cancel(ErrLeaseLost) })
 	w.mu.Lock()
+	if w.isProven(a) {
+		w.mu.Unlock()
+		a.lease.Stop()
+		cancel(nil)
+		w.release(l)
+		return
+	}
 	if before := w.underWay[a.key()]; before != nil {
-		if before.confirmed && before.task.Task.Attempt == t.Task.Attempt {
-			w.mu.Unlock()
-			a.lease.Stop()
-			cancel(nil)
-			w.release(l)
-			return
-		}
 		before.cancel(ErrLeaseLost)
 	}
 	if w.closing {
@@ -221,6 +223,7 @@ func (w *worker) forget(a *attempt) {
 	if w.underWay[a.key()] == a {
 		delete(w.underWay, a.key())
 	}
+	w.remember(a)
 	w.mu.Unlock()
 	if a.task.Task.Kind == history.TaskCall {
 		hint(w.freed) // the next one to the same run may go

@@ -200,6 +200,24 @@ func TestAttemptIsNotBegunBesideItsOwnConfirmedOne(t *testing.T) {
 	}
 }
 
+// It may even be over by the time at which the second commit is known.
+func TestAttemptIsNotBegunAfterItsOwnConfirmedOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, 2)
+	task := b.claimed()
+	b.free()
+	b.begin(task, true)
+	b.until("the attempt is over", func() bool { return b.calls.Load() == 1 && b.places() == 0 })
+	b.begin(task, false)
+	b.until("the place is free", func() bool { return b.places() == 0 })
+	if n := b.calls.Load(); n != 1 {
+		t.Errorf("the function was called %d times for one attempt", n)
+	}
+	task.Task.Attempt++
+	b.begin(task, false)
+	b.until("the next attempt is over", func() bool { return b.calls.Load() == 2 && b.places() == 0 })
+}
+
 // What is claimed and what is begun with its commit share the places of a queue.
 func TestQueueIsNeverOverfull(t *testing.T) {
 	t.Parallel()

@@ -61,3 +61,34 @@ func (w *worker) inDoubt() (since time.Time, wants []db.TaskWant, known []db.Cla
 	}
 	return w.doubt, wants, known
 }
+
+// provenAttempt is an attempt that is over, of a task begun by a commit of unknown outcome which turned out to be this
+// worker's. It may be that of a second commit, for which the turn was stored again: that is told only once it is answered.
+type provenAttempt struct {
+	attempt int
+	at      time.Time // when it was over
+}
+
+// isProven says that the attempt was begun before, by whoever asked whether it is this worker's. Only one is to be made of a
+// number. The worker is locked.
+func (w *worker) isProven(a *attempt) bool {
+	n := a.task.Task.Attempt
+	if before := w.underWay[a.key()]; before != nil {
+		return before.confirmed && before.task.Task.Attempt == n
+	}
+	over, ok := w.proven[a.key()]
+	return ok && over.attempt == n
+}
+
+// remember keeps what is over for as long as a commit may take to be told. The worker is locked.
+func (w *worker) remember(a *attempt) {
+	now := w.clock()
+	for key, over := range w.proven {
+		if now.Sub(over.at) > doubtTime+tellTime {
+			delete(w.proven, key)
+		}
+	}
+	if a.confirmed {
+		w.proven[a.key()] = provenAttempt{a.task.Task.Attempt, now}
+	}
+}
