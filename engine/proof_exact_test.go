@@ -22,7 +22,8 @@ func TestProof_engines_do_what_the_model_does(t *testing.T) {
 	for i := range worlds {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, engine.Config{Limits: engine.Limits{Backlog: 5, OpenUpdates: 3, TurnEvents: []int{1000, 1, 4, 12}[i%4]}}, claims)
+			limits := engine.Limits{Backlog: 5, OpenUpdates: 3, TurnEvents: []int{1000, 1, 4, 12}[i%4]}
+			w := newWorld(t, engine.Config{Limits: limits}, claims)
 			traces := proof.Traces(proof.Shape{Engines: engineCount, Signals: 12, Holds: true})
 			rapid.Check(t, func(rt *rapid.T) { w.agree(rt, traces.Draw(rt, "trace")) })
 		})

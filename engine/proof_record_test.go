@@ -40,12 +40,12 @@ func (w *world) records(trace string) (map[history.RunKey]proof.Record, error) {
 		coalesce(block_diagnosis, ''), block_attempts, wake_at, started_at, updated_at, closed_at from runs where namespace = any($1)`, r.run)
 	ask(`select s.run, signal_id, name, digest, seq, received_at, source, actor, consumed_by, consumed_generation
 		from runs r join signals s on s.run = r.id where r.namespace = any($1)`, r.signal)
-	ask(`select t.run, t.generation, kind, task_id, name, seq, close_at, attempt, failures, strikes, run_after, worker is not null,
-		held, coalesce(last_error, '') from runs r join tasks t on t.run = r.id where r.namespace = any($1)`, r.task)
+	ask(`select t.run, t.generation, kind, task_id, name, seq, close_at, attempt, failures, strikes, run_after,
+		worker is not null, held, coalesce(last_error, '') from runs r join tasks t on t.run = r.id where r.namespace = any($1)`, r.task)
 	ask(`select d.run, d.generation, step_id, name, reason, code, message, attempt, created_at, state
 		from dead_letters d where namespace = any($1) order by id`, r.letter)
-	ask(`select u.run, update_id, name, digest, seq, received_at, source, actor, state, resolved_at, coalesce(resolved_seq, 0)
-		from runs r join updates u on u.run = r.id where r.namespace = any($1)`, r.update)
+	ask(`select u.run, update_id, name, digest, seq, received_at, source, actor, state, resolved_at,
+		coalesce(resolved_seq, 0) from runs r join updates u on u.run = r.id where r.namespace = any($1)`, r.update)
 	ask(`select h.run, hook_id, h.name, metadata, token_digest, digest_key, coalesce(mint_key, ''), nonce, h.state,
 		coalesce(payload_digest, ''), created_at, expires_at, resolved_at, coalesce(resolved_seq, 0), source, actor
 		from runs r join hooks h on h.run = r.id where r.namespace = any($1)`, r.hook)

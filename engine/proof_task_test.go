@@ -27,7 +27,8 @@ func (r *recordReader) letter(row pgx.CollectableRow) (none struct{}, err error)
 	)
 	f := &l.Letter.Failure
 	l.Task.Kind = history.TaskStep
-	err = row.Scan(&run, &l.Task.Generation, &l.Task.ID, &l.Task.Name, &f.Reason, &f.Code, &f.Message, &f.Attempt, &l.At, &l.State)
+	err = row.Scan(&run, &l.Task.Generation, &l.Task.ID, &l.Task.Name, &f.Reason, &f.Code, &f.Message, &f.Attempt,
+		&l.At, &l.State)
 	one := r.byID[run]
 	one.Letters = append(one.Letters, l)
 	return none, err

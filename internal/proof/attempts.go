@@ -79,7 +79,8 @@ func (a *Attempts) Broken(run history.RunKey, events []history.Event, leasesEnd 
 	}
 	for key, begun := range a.begun[run] {
 		says := func(format string, args ...any) {
-			broken = append(broken, fmt.Sprintf("step %s of generation %d, attempts %v: ", key.id, key.generation, begun)+fmt.Sprintf(format, args...))
+			step := fmt.Sprintf("step %s of generation %d, attempts %v: ", key.id, key.generation, begun)
+			broken = append(broken, step+fmt.Sprintf(format, args...))
 		}
 		slices.Sort(begun)
 		switch most := asked[key]; {
@@ -101,7 +102,8 @@ func (a *Attempts) Broken(run history.RunKey, events []history.Event, leasesEnd 
 	}
 	for key, n := range last {
 		if begun := a.begun[run][key]; len(begun) == 0 || begun[len(begun)-1] < n {
-			broken = append(broken, fmt.Sprintf("step %s of generation %d: attempt %d has an outcome and was not made", key.id, key.generation, n))
+			broken = append(broken, fmt.Sprintf("step %s of generation %d: attempt %d has an outcome and was not made",
+				key.id, key.generation, n))
 		}
 	}
 	return broken

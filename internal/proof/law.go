@@ -15,7 +15,8 @@ import (
 func Laws(events []history.Event, asleep bool) []string {
 	l := &lawReader{
 		signals: map[spec.SignalID]bool{}, queues: map[string][]history.Event{}, hooks: map[spec.HookID]history.Type{},
-		steps: map[spec.StepID]askedStep{}, outcomes: map[int64]bool{}, updates: map[spec.UpdateID]askedUpdate{}, waits: map[spec.WaitID]openedWait{}, timers: map[spec.TimerID]startedTimer{}, deadlines: map[spec.HookID]*time.Time{},
+		waits: map[spec.WaitID]openedWait{}, timers: map[spec.TimerID]startedTimer{}, deadlines: map[spec.HookID]*time.Time{},
+		updates: map[spec.UpdateID]askedUpdate{}, steps: map[spec.StepID]askedStep{}, outcomes: map[int64]bool{},
 	}
 	for i, e := range events {
 		l.at = e

@@ -128,23 +128,19 @@ func (l *lawReader) forgetOutcomes() {
 // LetterLaws lists what is wrong with the dead letters of a run: a step that fails for good leaves one, and one that is held,
 // and no other does.
 func (r Record) LetterLaws() (broken []string) {
-	type step struct {
-		generation int
-		id         string
-	}
-	want, open := map[step]*history.StepFailed{}, map[step]bool{}
+	want, open := map[stepKey]*history.StepFailed{}, map[stepKey]bool{}
 	for _, e := range r.Events {
 		switch d := e.Data.(type) {
 		case *history.StepScheduled:
-			open[step{e.Generation, string(d.StepID)}] = d.Retry.Hold
+			open[stepKey{e.Generation, string(d.StepID)}] = d.Retry.Hold
 		case *history.StepFailed:
 			if d.Reason != history.FailedNonRetryable {
-				want[step{e.Generation, string(d.StepID)}] = d
+				want[stepKey{e.Generation, string(d.StepID)}] = d
 			}
 		}
 	}
 	for _, l := range r.Letters {
-		key := step{l.Task.Generation, l.Task.ID}
+		key := stepKey{l.Task.Generation, l.Task.ID}
 		d := want[key]
 		delete(want, key)
 		f := l.Letter.Failure
@@ -160,7 +156,8 @@ func (r Record) LetterLaws() (broken []string) {
 		}
 	}
 	for key, d := range want {
-		broken = append(broken, fmt.Sprintf("step %s of generation %d failed (%s) and left no dead letter", key.id, key.generation, d.Reason))
+		broken = append(broken, fmt.Sprintf("step %s of generation %d failed (%s) and left no dead letter",
+			key.id, key.generation, d.Reason))
 	}
 	return broken
 }

@@ -27,7 +27,9 @@ func (m *Model) Record(key history.RunKey) (Record, bool) {
 	if !ok {
 		return Record{}, false
 	}
-	return Record{Run: r.run, Signals: r.signals, Hooks: r.hooks, Updates: r.updates, Tasks: r.tasks, Letters: r.letters, Events: r.events}, true
+	return Record{
+		Run: r.run, Signals: r.signals, Hooks: r.hooks, Updates: r.updates, Tasks: r.tasks, Letters: r.letters, Events: r.events,
+	}, true
 }
 
 // Asleep says that the run waits for something to happen: no turn of it is due at now.
