@@ -167,11 +167,15 @@ func (p *process) makeGateway(context.Context) error {
 		receiver = ingress.New(p.inbox.sources, ingress.Options{Inbox: p.box, Clock: p.clock, Logger: p.log})
 	}
 	var err error
-	p.gateway, err = gateway.New(gateway.Config{
+	cfg := gateway.Config{
 		Engine: p.engine, Logger: p.log, PublicURL: p.publicURL, Dev: p.dev, Access: p.access, OpenAPI: p.openAPI,
 		Ingress: receiver, Inbox: p.box,
 		DrainTimeout: drainWithin, TrustedProxies: p.trustedProxies,
 		MaxInFlight: p.limits.inFlight, Limits: p.limits.limits, Quota: p.limits.gatewayQuota(),
-	})
+	}
+	if receiver != nil { // a nil one in an interface is none that is absent
+		cfg.HookVerifier = receiver
+	}
+	p.gateway, err = gateway.New(cfg)
 	return err
 }

@@ -12,10 +12,10 @@ import (
 
 // HookVerifier verifies the signatures of callbacks to hooks whose spec requires one. It is safe for concurrent use.
 type HookVerifier interface {
-	// VerifyHook says whether a request is signed, now, with a secret of a source that is for a namespace. header returns the
-	// values of a field, by its name in any letters; body is as it was received. Any error is a refusal, and so is a source
-	// that is not known; the caller is not told which.
-	VerifyHook(ctx context.Context, source string, ns spec.Namespace, header func(name string) []string, body []byte) error
+	// VerifyHook says whether a request is signed, now, with a secret of a source that is for a namespace. header has the
+	// values of each field under its name in lower case; body is as it was received. Any error is a refusal, and so is a
+	// source that is not known; the caller is not told which.
+	VerifyHook(ctx context.Context, source string, ns spec.Namespace, header map[string][]string, body []byte) error
 }
 
 // prove verifies what a hook asks for beside its token, and adds it to the request. The scope is what a credential needs. A
@@ -47,13 +47,7 @@ func (g *Gateway) verifySignature(c *fiber.Ctx, wanted *engine.FactorError) erro
 	if g.config.HookVerifier == nil {
 		return refuse(signatureInvalid)
 	}
-	header := func(name string) (values []string) {
-		for _, v := range c.Request().Header.PeekAll(name) {
-			values = append(values, string(v))
-		}
-		return values
-	}
-	err := g.config.HookVerifier.VerifyHook(c.UserContext(), wanted.Requires.Source, wanted.Run.Namespace, header, c.BodyRaw())
+	err := g.config.HookVerifier.VerifyHook(c.UserContext(), wanted.Requires.Source, wanted.Run.Namespace, headersOf(c), c.BodyRaw())
 	if err != nil {
 		return refuse(signatureInvalid)
 	}

@@ -85,9 +85,9 @@ type pager struct {
 	asked atomic.Int64
 }
 
-func (p *pager) VerifyHook(_ context.Context, source string, ns spec.Namespace, header func(string) []string, body []byte) error {
+func (p *pager) VerifyHook(_ context.Context, source string, ns spec.Namespace, header map[string][]string, body []byte) error {
 	p.asked.Add(1)
-	if values := header("x-signature"); source == "pager" && ns == "default" && len(values) == 1 && values[0] == "signed "+string(body) {
+	if values := header["x-signature"]; source == "pager" && ns == "default" && len(values) == 1 && values[0] == "signed "+string(body) {
 		return nil
 	}
 	return errors.New("a reason that " + secretWord)

@@ -73,6 +73,10 @@ var (
 		code: "unauthorized", status: 401, verdict: engine.VerdictDenied,
 		title: "Unauthorized", detail: "The route needs a credential.",
 	}
+	signatureInvalid = &problem{
+		code: "signature-invalid", status: 401, verdict: engine.VerdictDenied,
+		title: "Signature invalid", detail: "The request needs a signature of its source, and has none that is valid now.",
+	}
 	forbidden = &problem{
 		code: "forbidden", status: 403, verdict: engine.VerdictDenied,
 		title: "Forbidden", detail: "What was presented does not allow this action.",

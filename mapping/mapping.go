@@ -149,6 +149,9 @@ func (m *Mapping) ignored(texts []string) error {
 	return nil
 }
 
+// Namespace is that of all runs the mapping leads to.
+func (m *Mapping) Namespace() spec.Namespace { return m.namespace }
+
 // Headers are the names of the headers that the mapping reads, in lower case and sorted.
 func (m *Mapping) Headers() []string {
 	found := map[string]bool{}
