@@ -247,3 +247,50 @@ func TestCredentials_database_down(t *testing.T) {
 		await(t, "the retry is served", func() bool { return s.as(credential).call("GET", "/v1/runs/r", "").status == 200 })
 	}
 }
+
+// 23: strangers who try API keys are told so until their budget is spent, and then nothing; who has one is served all the
+// while, and what cannot be a key is refused without a look-up.
+func TestCredentials_23_guessing(t *testing.T) {
+	t.Parallel()
+	s, c := newGuarded(t)
+	few := serveOn(t, s.gw.engine, func(cfg *Config) {
+		cfg.OpenAPI, cfg.Access = false, c.verifier
+		cfg.Limits.Failures, cfg.Limits.SuspectLookups = Rate{PerSecond: 0.001, Burst: 20}, Rate{PerSecond: 0.001, Burst: 10}
+	})
+	id, key := c.key("default", nil)
+	if r := few.as(key).call("GET", "/v1/runs", ""); r.status != 200 {
+		t.Fatalf("got %d %s", r.status, r.raw)
+	}
+	seen := map[int]int{}
+	for range 300 {
+		stranger, err := tokens.NewAPIKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := few.as(stranger.Reveal()).call("GET", "/v1/runs", "")
+		seen[r.status]++
+		if r.status == 429 && (r.header.Get("Retry-After") == "" || r.header.Get("WWW-Authenticate") != "") {
+			t.Errorf("429 with %v", r.header)
+		}
+	}
+	if seen[401] < 20 || seen[401] > 40 || seen[401]+seen[429] != 300 {
+		t.Errorf("answers: %v", seen)
+	}
+	for range 50 {
+		if r := few.as(key).call("GET", "/v1/runs", ""); r.status != 200 {
+			t.Fatalf("who has a key: %d %s", r.status, r.raw)
+		}
+		if r := few.exchange(exchangeForm("subject_token", key)); r.status != 200 {
+			t.Fatalf("who exchanges one: %d %s", r.status, r.raw)
+		}
+	}
+	// Being known does not outlive the key.
+	if _, err := c.keys.Revoke(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	for range 30 {
+		if r := few.as(key).call("GET", "/v1/runs", ""); r.status != 401 && r.status != 429 {
+			t.Fatalf("a revoked key: %d %s", r.status, r.raw)
+		}
+	}
+}
