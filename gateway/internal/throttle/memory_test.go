@@ -31,8 +31,10 @@ func TestMemory(t *testing.T) {
 func TestShares(t *testing.T) {
 	t.Parallel()
 	s := throttle.NewShares[string](2)
-	if !s.Take("a") || !s.Take("a") || s.Take("a") {
-		t.Error("a share of two is not two")
+	for i, want := range []bool{true, true, false} {
+		if s.Take("a") != want {
+			t.Errorf("a share of two is not two: taking number %d", i+1)
+		}
 	}
 	if !s.Take("b") {
 		t.Error("another one has no share")
