@@ -9,6 +9,7 @@ import (
 
 	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/internal/history"
 )
 
 const (
@@ -17,6 +18,7 @@ const (
 	deliverTime  = 10 * time.Second // one message
 	sweptEvery   = 60               // polls
 	busyPause    = time.Second      // until a message is tried again that the run does not take now
+	mostTroubled = 3                // runs of one poll
 )
 
 // Run delivers held messages when their run or hook is there, and gives up those whose deadline has passed, until ctx ends.
@@ -37,6 +39,7 @@ func (b *Inbox) Run(ctx context.Context) error {
 			}
 		}
 		more, err := b.poll(ctx)
+		more = more && err == nil
 		if err != nil && !errors.Is(err, engine.ErrUnavailable) {
 			b.cfg.Logger.Error().Err(err).Msg("the inbox cannot be worked on; it is tried again")
 		}
@@ -64,17 +67,39 @@ func (b *Inbox) poll(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	begun := b.cfg.Clock()
+	return len(taken) == takenAtATime, b.deliverAll(ctx, taken)
+}
+
+// deliverAll delivers what was taken. A message that meets trouble waits a while, with what comes after it for its run, and
+// holds nobody else up; when it meets several, the trouble is not theirs, and the rest waits, too.
+func (b *Inbox) deliverAll(ctx context.Context, taken []db.StoredMessage) error {
+	begun, troubled := b.cfg.Clock(), map[history.RunKey]time.Duration{}
+	var all error
 	for i, m := range taken {
 		// What is left of the lease must do for a message: else another one may be at it.
 		if ctx.Err() != nil || b.cfg.Clock().Sub(begun) > b.cfg.Lease/2 {
-			return true, b.giveBack(ctx, taken[i:], 0)
+			return errors.Join(all, b.giveBack(ctx, taken[i:], 0))
 		}
-		if err := b.try(ctx, m); err != nil {
-			return false, errors.Join(err, b.giveBack(ctx, taken[i:], busyPause))
+		if pause, known := troubled[m.Run()]; known {
+			all = errors.Join(all, b.giveBack(ctx, taken[i:i+1], pause))
+			continue
+		}
+		trouble := b.try(ctx, m)
+		if trouble == nil {
+			continue
+		}
+		pause := troublePause(m.Attempt)
+		all = errors.Join(all, trouble, b.giveBack(ctx, taken[i:i+1], pause))
+		if troubled[m.Run()] = pause; len(troubled) == mostTroubled {
+			return errors.Join(all, b.giveBack(ctx, taken[i+1:], busyPause))
 		}
 	}
-	return len(taken) == takenAtATime, nil
+	return all
+}
+
+// troublePause is how long a message waits after an attempt that met trouble: 1 s, doubling, a minute at most.
+func troublePause(attempt int) time.Duration {
+	return min(busyPause<<min(max(attempt-1, 0), 6), time.Minute)
 }
 
 // giveBack lets messages be taken again.

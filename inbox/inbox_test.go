@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -106,6 +107,53 @@ func TestTwoCouriers(t *testing.T) {
 	for i := range 4 {
 		if got := r.received(fmt.Sprint("r", i), "signal.received"); got != n/4 {
 			t.Errorf("r%d has %d signals", i, got)
+		}
+	}
+}
+
+// A run that takes nothing now, because somebody holds its lock, holds up what is for itself alone, in its order.
+func TestALockedRunHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	first, second := paid(t, "locked", "1", `{"n":1}`), paid(t, "locked", "2", `{"n":2}`)
+	other := paid(t, "free", "3", `{"n":3}`)
+	for _, m := range []Message{first, second, other} {
+		r.want("early", m, patient, "held ")
+	}
+	r.start("locked")
+	r.start("free")
+	tx, err := r.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.Background()) }()
+	if _, err := tx.Exec(t.Context(), "select from runs where run_id = 'locked' for update"); err != nil {
+		t.Fatal(err)
+	}
+	r.background(r.Run)
+	r.stands(other, StateDelivered, "")
+	if l := r.letterOf(first); l.State != StateHeld {
+		t.Errorf("got %+v", l)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.stands(second, StateDelivered, "")
+	r.stands(first, StateDelivered, "")
+	var order string
+	if err := r.pool.QueryRow(t.Context(), `select string_agg(s.signal_id, ' ' order by s.seq) from signals s join runs r on r.id = s.run
+		where r.run_id = 'locked'`).Scan(&order); err != nil || order != "shop:1 shop:2" {
+		t.Errorf("received in the order %s: %v", order, err)
+	}
+}
+
+func TestTroublePause(t *testing.T) {
+	t.Parallel()
+	for attempt, want := range map[int]time.Duration{
+		0: time.Second, 1: time.Second, 2: 2 * time.Second, 6: 32 * time.Second, 7: time.Minute, 1 << 30: time.Minute,
+	} {
+		if got := troublePause(attempt); got != want {
+			t.Errorf("attempt %d: got %s, want %s", attempt, got, want)
 		}
 	}
 }
