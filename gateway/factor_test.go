@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/flowgate-go/flowgate/access"
+	"github.com/flowgate-go/flowgate/ingress"
 	"github.com/flowgate-go/flowgate/spec"
 )
 
@@ -126,4 +127,24 @@ func TestFactor_signature(t *testing.T) {
 	if logs := signing.logs.String(); strings.Contains(logs, secretWord) {
 		t.Error("the log has the reason")
 	}
+}
+
+// A source of signed webhooks is what verifies callbacks to hooks that want a signature.
+func TestFactor_signature_of_a_source(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	const source = `"verify":{"header":"X-Shop-Signature","prefix":"s=","signed":"{body}"},"secrets":[{"id":"a","secret":"` + shopSecret + `"}],
+		"run":"/run","signal":"note","id":"/id"`
+	sources, err := ingress.Parse([]byte(`{"sources":{"pager":{` + source + `}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signing := serveOn(t, s.gw.engine, func(cfg *Config) { cfg.HookVerifier = ingress.New(sources, ingress.Options{}) })
+	path := "/callbacks/flow/hooks/" + s.open("r", doorInput{Hook: "signed", Stay: true})
+	for what, signature := range map[string]string{"none": "", "of another body": shopSign(`2`), "a prefix": "s="} {
+		if r := signing.call("POST", path, `1`, "X-Shop-Signature", signature); r.status != 401 || r.text("code") != "signature-invalid" {
+			t.Errorf("%s: got %d %s", what, r.status, r.raw)
+		}
+	}
+	checkAccepted(t, signing.call("POST", path, `1`, "X-Shop-Signature", shopSign(`1`)))
 }

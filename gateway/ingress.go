@@ -28,9 +28,13 @@ func (g *Gateway) receiveEvent(c *fiber.Ctx, k *call) error {
 	if len(body) >= c.App().Config().BodyLimit {
 		return refuse(payloadTooLarge) // one byte more than is allowed, see settings
 	}
-	a, err := g.config.Ingress.Receive(c.UserContext(), k.name, &ingress.Request{
+	ctx := c.UserContext()
+	a, err := g.config.Ingress.Receive(ctx, k.name, &ingress.Request{
 		Header: headersOf(c), Body: body,
-		Admit: func(ns spec.Namespace) error { return g.limiter.event(c.UserContext(), k, ns) },
+		Admit: func(ns spec.Namespace, verified bool) error {
+			k.trusted = verified
+			return g.limiter.event(ctx, k, ns)
+		},
 	})
 	k.event = eventNote{source: k.name, outcome: string(a.Outcome), reason: string(a.Reason), secret: a.SecretID}
 	if err != nil {

@@ -187,7 +187,6 @@ func (l *limiter) namespace(k *call, ns spec.Namespace, now time.Time) error {
 
 // event applies the limits of a source of signed webhooks, which the call names, to an event that was verified.
 func (l *limiter) event(ctx context.Context, k *call, ns spec.Namespace) error {
-	k.trusted = true
 	now := l.clock()
 	if wait, ok := l.sources.Take(sourceKey{ns, k.name}, now); !ok {
 		return l.refuse(limitSource, wait)

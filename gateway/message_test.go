@@ -207,3 +207,30 @@ func TestC67_events_are_searched_for(t *testing.T) {
 		t.Error("the log does not say which secret it was, or why an event is ignored")
 	}
 }
+
+// A source has a limit of its own, which strangers who sign nothing do not use up.
+func TestIngress_limit_of_a_source(t *testing.T) {
+	t.Parallel()
+	s := newEventSite(t, shopSources)
+	s.order("r")
+	fixed := serveOn(t, s.gw.engine, func(c *Config) {
+		c.Ingress, c.Inbox = s.receiver, s.box
+		c.Limits.Source = Rate{PerSecond: 0.001, Burst: 3}
+	})
+	const body = `{"id":"a","run":"r","type":"paid","data":1}`
+	send := func(signature string) reply {
+		return fixed.call("POST", "/ingress/shop", body, "X-Shop-Signature", signature)
+	}
+	for range 10 {
+		checkProblem(t, send("s=00"), 401, "signature-invalid")
+	}
+	for i := range 3 {
+		if r := send(shopSign(body)); r.status != 202 {
+			t.Errorf("%d: got %d %s", i, r.status, r.raw)
+		}
+	}
+	checkProblem(t, send(shopSign(body)), 429, "rate-limited")
+	if r := fixed.call("POST", "/ingress/impatient", body, "X-Shop-Signature", shopSign(body)); r.status != 200 {
+		t.Errorf("another source: got %d %s", r.status, r.raw)
+	}
+}

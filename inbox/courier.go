@@ -17,8 +17,9 @@ const (
 	sweptAtATime = 1000             // old messages
 	deliverTime  = 10 * time.Second // one message
 	sweptEvery   = 60               // polls
-	busyPause    = time.Second      // until a message is tried again that the run does not take now
 	mostTroubled = 3                // runs of one poll
+	longestPause = 30 * time.Second // until a message is tried again
+	busyPause    = time.Second      // until a message is tried again that the run does not take now
 )
 
 // Run delivers held messages when their run or hook is there, and gives up those whose deadline has passed, until ctx ends.
@@ -39,7 +40,6 @@ func (b *Inbox) Run(ctx context.Context) error {
 			}
 		}
 		more, err := b.poll(ctx)
-		more = more && err == nil
 		if err != nil && !errors.Is(err, engine.ErrUnavailable) {
 			b.cfg.Logger.Error().Err(err).Msg("the inbox cannot be worked on; it is tried again")
 		}
@@ -71,35 +71,37 @@ func (b *Inbox) poll(ctx context.Context) (more bool, err error) {
 }
 
 // deliverAll delivers what was taken. A message that meets trouble waits a while, with what comes after it for its run, and
-// holds nobody else up; when it meets several, the trouble is not theirs, and the rest waits, too.
+// holds nobody else up; when several runs meet it, the trouble is not theirs, and the rest waits, too.
 func (b *Inbox) deliverAll(ctx context.Context, taken []db.StoredMessage) error {
 	begun, troubled := b.cfg.Clock(), map[history.RunKey]time.Duration{}
-	var all error
 	for i, m := range taken {
 		// What is left of the lease must do for a message: else another one may be at it.
 		if ctx.Err() != nil || b.cfg.Clock().Sub(begun) > b.cfg.Lease/2 {
-			return errors.Join(all, b.giveBack(ctx, taken[i:], 0))
+			return b.giveBack(ctx, taken[i:], 0)
 		}
-		if pause, known := troubled[m.Run()]; known {
-			all = errors.Join(all, b.giveBack(ctx, taken[i:i+1], pause))
-			continue
+		pause, known := troubled[m.Run()]
+		if !known {
+			trouble := b.try(ctx, m)
+			if trouble == nil {
+				continue
+			}
+			if !errors.Is(trouble, engine.ErrUnavailable) {
+				b.cfg.Logger.Error().Err(trouble).Str("source", m.Source).Str("letter", letterID(m.Row)).
+					Msg("a message cannot be delivered; it is tried again")
+			}
+			pause = pauseOf(m)
+			troubled[m.Run()] = pause
 		}
-		trouble := b.try(ctx, m)
-		if trouble == nil {
-			continue
-		}
-		pause := troublePause(m.Attempt)
-		all = errors.Join(all, trouble, b.giveBack(ctx, taken[i:i+1], pause))
-		if troubled[m.Run()] = pause; len(troubled) == mostTroubled {
-			return errors.Join(all, b.giveBack(ctx, taken[i+1:], busyPause))
+		if err := b.giveBack(ctx, taken[i:i+1], pause); err != nil || len(troubled) == mostTroubled {
+			return errors.Join(err, b.giveBack(ctx, taken[i+1:], busyPause))
 		}
 	}
-	return all
+	return nil
 }
 
-// troublePause is how long a message waits after an attempt that met trouble: 1 s, doubling, a minute at most.
-func troublePause(attempt int) time.Duration {
-	return min(busyPause<<min(max(attempt-1, 0), 6), time.Minute)
+// pauseOf is the pause until a message is tried again that could not be delivered: it grows with the tries.
+func pauseOf(m db.StoredMessage) time.Duration {
+	return min(time.Duration(m.Attempt)*busyPause, longestPause)
 }
 
 // giveBack lets messages be taken again.

@@ -99,12 +99,12 @@ func (b *Inbox) Receive(ctx context.Context, m Message, p Policy) (Result, error
 		}
 		return b.keep(ctx, m, "", p)
 	}
-	switch reason := refusedFor(err); reason {
-	case ReasonConflict:
+	switch reason := refusedFor(err); {
+	case reason == ReasonConflict:
 		return b.conflict(ctx, m, conflictOf(err), p)
-	case ReasonSchema:
+	case reason == ReasonSchema:
 		return b.keep(ctx, m, reason, p)
-	case ReasonRunEnded, ReasonHookClosed, ReasonUndeclared:
+	case reason != "" && reason != ReasonPayload:
 		return Result{Outcome: Ignored, Reason: reason}, nil
 	}
 	return Result{}, err
@@ -134,8 +134,11 @@ func (b *Inbox) keep(ctx context.Context, m Message, reason Reason, p Policy) (R
 	if differs := m.differs(known); len(differs) > 0 { // somebody was faster
 		return b.conflict(ctx, m, differs, p)
 	}
-	if reason == "" {
+	switch {
+	case reason == "" && known.State == db.MessageHeld:
 		return Result{Outcome: Held}, nil
+	case known.State != db.MessageDead || known.Reason != string(reason): // another one kept it, and more has happened
+		return Result{Outcome: Duplicate}, nil
 	}
 	b.cfg.Logger.Warn().Str("source", m.Source).Str("reason", string(reason)).Str("letter", letterID(known.Row)).
 		Msg("a message cannot be delivered: it is a dead letter")

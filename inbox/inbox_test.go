@@ -147,17 +147,6 @@ func TestALockedRunHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-func TestTroublePause(t *testing.T) {
-	t.Parallel()
-	for attempt, want := range map[int]time.Duration{
-		0: time.Second, 1: time.Second, 2: 2 * time.Second, 6: 32 * time.Second, 7: time.Minute, 1 << 30: time.Minute,
-	} {
-		if got := troublePause(attempt); got != want {
-			t.Errorf("attempt %d: got %s, want %s", attempt, got, want)
-		}
-	}
-}
-
 // A courier that is gone after it delivered, and before it could say so, leaves a duplicate.
 func TestKilledBetweenDeliveryAndMark(t *testing.T) {
 	t.Parallel()

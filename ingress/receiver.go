@@ -95,11 +95,6 @@ func (r *Receiver) receive(ctx context.Context, s *source, req *Request) (Answer
 	if err != nil {
 		return a, err
 	}
-	if req.Admit != nil {
-		if err := req.Admit(target.Namespace); err != nil {
-			return a, err
-		}
-	}
 	a.Result, err = r.box.Receive(ctx, s.message(target), s.policy())
 	if errors.Is(err, engine.ErrBacklogFull) {
 		err = errors.Join(engine.ErrUnavailable, err)
@@ -145,6 +140,11 @@ func (s *source) read(req *Request, now time.Time) (reading, error) {
 	var in reading
 	if in.secretID, err = s.verify(req, now); err != nil {
 		return reading{}, err
+	}
+	if req.Admit != nil {
+		if err := req.Admit(s.mapping.Namespace(), s.verifier != nil); err != nil {
+			return in, err
+		}
 	}
 	if in.body, err = req.json(form); err != nil {
 		return in, err

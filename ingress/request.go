@@ -15,9 +15,9 @@ type Request struct {
 	// Header has the values of each header in the order they came, under lower-case names.
 	Header map[string][]string
 	Body   []byte
-	// Admit, if set, is called for an event that is verified and mapped, with its namespace, before anything is kept of it.
-	// Its error is the answer.
-	Admit func(spec.Namespace) error
+	// Admit is asked once the request is verified, or at once for an unverified source, before anything is read of the body or
+	// looked up. Its error is that of Receive. Nil admits everything.
+	Admit func(ns spec.Namespace, verified bool) error
 }
 
 // ErrMediaType says that a body is neither JSON nor, where the source takes forms, a form, or that it is encoded.

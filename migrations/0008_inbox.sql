@@ -31,11 +31,12 @@ CREATE TABLE inbox (
     CONSTRAINT inbox_taken CHECK (NOT taken OR state = 'held'),
     CONSTRAINT inbox_digest CHECK (octet_length(digest) = 32)
 ) WITH (fillfactor = 80);
-CREATE INDEX inbox_recent ON inbox (namespace, id DESC);
+-- Lists of a namespace. The condition keeps it from serving look-ups by identity.
+CREATE INDEX inbox_recent ON inbox (namespace, id DESC) WHERE id > 0;
 -- What may be delivered, in the order it came.
 CREATE INDEX inbox_held ON inbox (id) WHERE state = 'held';
 -- What a source has in it.
-CREATE INDEX inbox_room ON inbox (namespace, source) WHERE state IN ('held', 'dead');
+CREATE INDEX inbox_room ON inbox (namespace, source) WHERE resolved_at IS NULL;
 -- What goes.
 CREATE INDEX inbox_resolved_at ON inbox (resolved_at) WHERE resolved_at IS NOT NULL;
 

@@ -10,7 +10,7 @@ SELECT @namespace::text, @source::text, @message_id::text, @kind::text, @run_id:
 WHERE (
     SELECT count(*) FROM (
         SELECT 1 FROM inbox AS o
-        WHERE o.namespace = @namespace::text AND o.source = @source::text AND o.state IN ('held', 'dead') LIMIT @room::bigint
+        WHERE o.namespace = @namespace::text AND o.source = @source::text AND o.resolved_at IS NULL LIMIT @room::bigint
     ) AS taken
 ) < @room::bigint
 ON CONFLICT (namespace, message_id) DO NOTHING;
@@ -26,7 +26,7 @@ SELECT i.* FROM inbox AS i WHERE i.id = @id AND i.namespace = @namespace;
 SELECT i.id, i.namespace, i.source, i.message_id, i.kind, i.run_id, i.name, i.state, i.reason, i.received_at, i.deadline, i.attempt,
     i.resolved_at, i.actor
 FROM inbox AS i
-WHERE i.namespace = @namespace AND i.id < @before::bigint AND (@state::text = '' OR i.state = @state::text)
+WHERE i.namespace = @namespace AND i.id > 0 AND i.id < @before::bigint AND (@state::text = '' OR i.state = @state::text)
     AND (@source::text = '' OR i.source = @source::text) AND (@run_id::text = '' OR i.run_id = @run_id::text)
     AND (@reason::text = '' OR i.reason = @reason::text)
 ORDER BY i.id DESC LIMIT @count::bigint;

@@ -51,7 +51,7 @@ SELECT $1::text, $2::text, $3::text, $4::text, $5::text, $6::text, $7::bytea, $8
 WHERE (
     SELECT count(*) FROM (
         SELECT 1 FROM inbox AS o
-        WHERE o.namespace = $1::text AND o.source = $2::text AND o.state IN ('held', 'dead') LIMIT $12::bigint
+        WHERE o.namespace = $1::text AND o.source = $2::text AND o.resolved_at IS NULL LIMIT $12::bigint
     ) AS taken
 ) < $12::bigint
 ON CONFLICT (namespace, message_id) DO NOTHING
@@ -146,7 +146,7 @@ const ListMessages = `-- name: ListMessages :many
 SELECT i.id, i.namespace, i.source, i.message_id, i.kind, i.run_id, i.name, i.state, i.reason, i.received_at, i.deadline, i.attempt,
     i.resolved_at, i.actor
 FROM inbox AS i
-WHERE i.namespace = $1 AND i.id < $2::bigint AND ($3::text = '' OR i.state = $3::text)
+WHERE i.namespace = $1 AND i.id > 0 AND i.id < $2::bigint AND ($3::text = '' OR i.state = $3::text)
     AND ($4::text = '' OR i.source = $4::text) AND ($5::text = '' OR i.run_id = $5::text)
     AND ($6::text = '' OR i.reason = $6::text)
 ORDER BY i.id DESC LIMIT $7::bigint
