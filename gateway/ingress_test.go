@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/flowgate-go/flowgate/inbox"
 )
 
@@ -310,5 +312,46 @@ func TestIngress_parallel_equal_events(t *testing.T) {
 	}
 	if got := s.signalsOf("r"); len(got) != 1 {
 		t.Errorf("the run has %v", got)
+	}
+}
+
+// C105: each verdict is counted, by source and reason, and nothing that senders send is a label.
+func TestC105_events_are_counted(t *testing.T) {
+	t.Parallel()
+	s := newEventSite(t, shopSources, func(c *inbox.Config) { c.Room = 10 })
+	s.order("r")
+	s.order("ended")
+	s.call("POST", "/v1/runs/ended/terminate", "")
+	const n = 10
+	for i := range n {
+		body := fmt.Sprintf(`{"id":"e%d","run":"r","type":"paid","data":1}`, i)
+		s.event("shop", body)
+		s.event("shop", body)
+		s.event("shop", strings.Replace(body, `"data":1`, `"data":2`, 1))
+		s.event("shop", fmt.Sprintf(`{"id":"x%d","run":"ended","type":"paid","data":1}`, i))
+		s.event("shop", fmt.Sprintf(`{"id":"u%d","run":"r","type":"shipped","data":1}`, i))
+		s.event("shop", fmt.Sprintf(`{"id":"m%d"}`, i))
+		s.event("shop", fmt.Sprintf(`{"id":"h%d","run":"later","type":"paid","data":1}`, i))
+		s.event("impatient", fmt.Sprintf(`{"id":"n%d","run":"later","type":"paid","data":1}`, i))
+		s.event("shop", `{`)
+		s.event("shop", body, "Content-Type", "text/plain")
+		s.call("POST", "/ingress/shop", body, "X-Shop-Signature", "s=00")
+		s.call("POST", "/ingress/shop", body)
+		s.event(fmt.Sprint("nobody", i), body)
+	}
+	for i := range n {
+		s.event("shop", fmt.Sprintf(`{"id":"full%d","run":"later","type":"paid","data":1}`, i))
+	}
+	got := map[string]uint64{}
+	for _, c := range s.receiver.Counts() {
+		got[strings.TrimSpace(c.Source+" "+c.Outcome+" "+c.Reason)] = c.Times
+	}
+	want := map[string]uint64{
+		"shop accepted": n, "shop duplicate": n, "shop conflict": n, "shop ignored run-ended": n, "shop ignored signal-not-declared": n,
+		"shop ignored unmapped": n, "shop held": n, "impatient ignored run-not-found": n, "shop invalid": 2 * n, "shop denied mismatch": n,
+		"shop denied absent": n, "shop busy": n,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
