@@ -20,7 +20,7 @@ const (
 	maxIssuers         = 64
 )
 
-// AnyNamespace, as an entry of Issuer.Namespaces, lets the issuer name every namespace.
+// AnyNamespace as an entry of Issuer.Namespaces, lets the issuer name every namespace.
 const AnyNamespace spec.Namespace = "*"
 
 // The algorithms, with the default of Issuer first.

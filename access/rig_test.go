@@ -107,9 +107,13 @@ func jwkOf(id string, change map[string]any) map[string]any {
 	case ed25519.PublicKey:
 		jwk["kty"], jwk["crv"], jwk["x"] = "OKP", "Ed25519", b64(key)
 	case *ecdsa.PublicKey:
-		size := (key.Curve.Params().BitSize + 7) / 8
+		point, err := key.Bytes() // 4, then both coordinates
+		if err != nil {
+			panic(err)
+		}
+		half := len(point) / 2
 		jwk["kty"], jwk["crv"] = "EC", key.Curve.Params().Name
-		jwk["x"], jwk["y"] = b64(key.X.FillBytes(make([]byte, size))), b64(key.Y.FillBytes(make([]byte, size)))
+		jwk["x"], jwk["y"] = b64(point[1:1+half]), b64(point[1+half:])
 	case *rsa.PublicKey:
 		jwk["kty"], jwk["n"], jwk["e"] = "RSA", b64(key.N.Bytes()), b64([]byte{1, 0, 1})
 	}

@@ -38,7 +38,7 @@ func NewSignKeys(keys []Key) (*SignKeys, error) {
 		s.keys = append(s.keys, signKey{
 			loadedKey: loaded[i],
 			sign:      func(message []byte) []byte { return ed25519.Sign(private, message) },
-			public:    private.Public().(ed25519.PublicKey), //nolint:errcheck // it is one
+			public:    private.Public().(ed25519.PublicKey),
 		})
 	}
 	return s, nil
