@@ -257,7 +257,6 @@ func TestHelpConfig(t *testing.T) {
 		"FLOWGATE_HTTP_POST_INTERNAL_HOSTS": "none", "FLOWGATE_HTTP_POST_TIMEOUT": "15s", "FLOWGATE_HTTP_POST_MAX_TIMEOUT": "1m",
 		"FLOWGATE_HTTP_POST_CAPTURE_BYTES": "16384", "FLOWGATE_HTTP_POST_CONCURRENCY": "64",
 		"FLOWGATE_HTTP_POST_USER_AGENT": "Flowgate", "FLOWGATE_HTTP_POST_SECRETS_FILE": "none",
-		"FLOWGATE_INGRESS_FILE": "none", "FLOWGATE_INBOX_MESSAGES": "10000", "FLOWGATE_INBOX_KEEP": "168h",
 	} {
 		entry := regexp.MustCompile(`(?m)^` + setting + `\n(?: +.*\n)*? +Default: (.*)$`).FindStringSubmatch(stdout)
 		if entry == nil || !strings.HasPrefix(entry[1], says) {
