@@ -35,8 +35,9 @@ var (
 // keyName is how a JWT names the key it is signed with.
 type keyName struct{ id, alg string }
 
-// keyIDForm is that of a key ID: it is looked up in memory, and never a path or a query.
-var keyIDForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+// keyIDForm is that of a key ID, which issuers write as base64 of either alphabet: it is looked up in memory, and never a path or
+// a query.
+var keyIDForm = regexp.MustCompile(`^[A-Za-z0-9_+/=-]{1,128}$`)
 
 // parseKeySet reads the keys of a JWK Set that verify signatures of these algorithms, each as the one type that its
 // algorithm takes: no key is ever used for another algorithm. Keys that are not for that are left out.

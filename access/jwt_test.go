@@ -128,7 +128,7 @@ func TestJWT_hostile(t *testing.T) {
 		{"no kid", h(map[string]any{"kid": nil}), reasonHeader},
 		{"a kid that is a path", h(map[string]any{"kid": "../../dev/null"}), reasonHeader},
 		{"a kid that is SQL", h(map[string]any{"kid": "ed' OR 1=1"}), reasonHeader},
-		{"a long kid", h(map[string]any{"kid": strings.Repeat("k", 65)}), reasonHeader},
+		{"a long kid", h(map[string]any{"kid": strings.Repeat("k", 129)}), reasonHeader},
 		{"a kid that is a number", h(map[string]any{"kid": 1}), reasonHeader},
 		{"alg twice", ed(`{"alg":"none","alg":"EdDSA","typ":"at+jwt","kid":"ed"}`, r.says(nil)), reasonHeader},
 		{"kid twice", ed(`{"alg":"EdDSA","typ":"at+jwt","kid":"x","kid":"ed"}`, r.says(nil)), reasonHeader},
