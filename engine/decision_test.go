@@ -74,7 +74,7 @@ func TestBadDecisionBlocksWithWords(t *testing.T) {
 		},
 		"token like a minted one": {
 			func(c *engine.Context) engine.Decision { return c.CreateHook("h", engine.Token("fhk_"+token)) },
-			[]string{`CreateHook("h")`, "does not start with fh"},
+			[]string{`CreateHook("h")`, "does not start with fge_, nor with fh"},
 		},
 		"bad label": {
 			func(c *engine.Context) engine.Decision {

@@ -89,6 +89,10 @@ func (p *provocation) ofRuns() map[string]provoked {
 			refusedBy(db.Open(p.pool, db.Config{}).APIKeyByID(p.ctx(), inText)),
 			refusedBy(db.Open(p.pool, db.Config{}).APIKeyByDigest(p.ctx(), [][]byte{[]byte(inText)})),
 		}},
+		"db.ErrMessageNotFound": {is: same(db.ErrMessageNotFound), errs: []error{
+			refusedBy(db.Open(p.pool, db.Config{}).KnownMessage(p.ctx(), db.MessageKey{Namespace: "default", ID: inText})),
+			refusedBy(db.Open(p.pool, db.Config{}).ReadMessage(p.ctx(), spec.Namespace(inText), 1)),
+		}},
 		"db.ErrSpecDiffers": {is: same(db.ErrSpecDiffers), errs: []error{
 			refusedBy(db.Open(p.pool, db.Config{}).RegisterSpec(p.ctx(), db.SpecRef{Name: "vault", Version: "1"}, []byte(`"`+inText+`"`), false)),
 		}},

@@ -69,7 +69,10 @@ func TestStepLostToItsOwnProcess(t *testing.T) {
 	t.Parallel()
 	causes, begun, let := make(chan error, 1), make(chan int, 2), make(chan struct{})
 	w := oneStep(spec.FixedRetry(5, 0))
-	r := stepRig(t, w, func(ctx context.Context, s *engine.Step) (any, error) {
+	cfg := testConfig(t, pgtest.New(t))
+	cfg.StepLease = 6 * patience // neither its end nor a renewal tells the first attempt instead
+	r := idle(t, cfg, w)
+	must(t, r.RegisterStep("work", func(ctx context.Context, s *engine.Step) (any, error) {
 		begun <- s.Attempt
 		if s.Attempt == 1 {
 			<-ctx.Done()
@@ -78,7 +81,8 @@ func TestStepLostToItsOwnProcess(t *testing.T) {
 			return "first", nil
 		}
 		return "second", nil
-	})
+	}))
+	r.run()
 	r.start(w, "a", nil)
 	<-begun
 	r.lose()
