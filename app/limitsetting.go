@@ -41,8 +41,8 @@ type limitSettings struct {
 	LimitHook           string `setting:"FLOWGATE_LIMIT_HOOK" default:"20/s:256" help:"Uses of one hook's token."`
 	LimitNamespace      string `setting:"FLOWGATE_LIMIT_NAMESPACE" default:"off" help:"Requests of one namespace."`
 	LimitNamespaceShare string `setting:"FLOWGATE_LIMIT_NAMESPACE_SHARE" default:"25" help:"How much of FLOWGATE_LIMIT_IN_FLIGHT one namespace may use, in percent, 1 to 100; at least 8 requests."`
-	LimitPrincipal      string `setting:"FLOWGATE_LIMIT_PRINCIPAL" default:"500/s:1000" help:"Requests of one caller of the API."`
-	LimitSource         string `setting:"FLOWGATE_LIMIT_SOURCE" default:"200/s:1000" help:"Verified requests of one source of signed webhooks."`
+	LimitPrincipal      string `setting:"FLOWGATE_LIMIT_PRINCIPAL" default:"5000/s:10000" help:"Requests of one caller of the API."`
+	LimitSource         string `setting:"FLOWGATE_LIMIT_SOURCE" default:"1000/s:5000" help:"Verified requests of one source of signed webhooks."`
 	LimitAcceptWait     string `setting:"FLOWGATE_LIMIT_ACCEPT_WAIT" default:"1s" help:"How long messages may wait before the API is answered 503; callbacks are at twice as long. 10ms to 1m."`
 	QuotaRedisURL       string `setting:"FLOWGATE_QUOTA_REDIS_URL" placeholder:"URL" help:"Redis that counts FLOWGATE_QUOTA_NAMESPACE for all gateways, redis://user:password@host:6379/0 or rediss://."`
 	QuotaNamespace      string `setting:"FLOWGATE_QUOTA_NAMESPACE" placeholder:"RATE" help:"Requests of one namespace over all gateways that share a Redis, such as 100/s:200."`

@@ -38,10 +38,10 @@ type Limits struct {
 	// NamespaceShare is the part of Config.MaxInFlight, in percent, that the requests of one namespace may be, and at least
 	// 8 requests; default 25.
 	NamespaceShare int
-	// Principal bounds the requests of one caller of the API; default 500 a second, 1,000 at once. Who is let in without a
+	// Principal bounds the requests of one caller of the API; default 5,000 a second, 10,000 at once. Who is let in without a
 	// credential has no name to be counted by.
 	Principal Rate
-	// Source bounds the verified requests of one source of signed webhooks; default 200 a second, 1,000 at once.
+	// Source bounds the verified requests of one source of signed webhooks; default 1,000 a second, 5,000 at once.
 	Source Rate
 	// AcceptWait is the wait of messages from which the API is answered 503, until it is half of that again; callbacks are
 	// from twice as long a wait; default 1 s.
@@ -74,8 +74,8 @@ func DefaultLimits() Limits {
 		Hook:           Rate{PerSecond: 20, Burst: 256},
 		Namespace:      Unlimited(),
 		NamespaceShare: DefaultNamespaceShare,
-		Principal:      Rate{PerSecond: 500, Burst: 1000},
-		Source:         Rate{PerSecond: 200, Burst: 1000},
+		Principal:      Rate{PerSecond: 5000, Burst: 10_000},
+		Source:         Rate{PerSecond: 1000, Burst: 5000},
 		AcceptWait:     DefaultAcceptWait,
 		Keys:           defaultKeys,
 	}
