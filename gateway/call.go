@@ -43,8 +43,9 @@ type call struct {
 
 	who           access.Principal // of an authenticated caller
 	authenticated bool
-	trusted       bool // authenticated, or with a token that is there: no answer is held against the address
-	lookedUp      bool // the answer took a look-up
+	refused       string // why its credential is none, for the log
+	trusted       bool   // authenticated, or with a token that is there: no answer is held against the address
+	lookedUp      bool   // the answer took a look-up
 	share         *share
 	budgets       []budget
 }

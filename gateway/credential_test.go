@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -110,6 +111,27 @@ func TestCredentials_refused(t *testing.T) {
 	}
 	if r := s.call("GET", "/v1/runs/there", "", "Authorization", "bEARER "+key); r.status != 200 {
 		t.Errorf("the scheme in other letters: %d", r.status)
+	}
+}
+
+// The log says why a credential is none, in one of a few words.
+func TestCredentials_refusals_are_logged(t *testing.T) {
+	t.Parallel()
+	s, c := newGuarded(t)
+	id, key := c.key("default", nil)
+	if _, err := c.keys.Revoke(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	checkProblem(t, s.as(key).call("GET", "/v1/runs", ""), 401, "unauthorized")
+	checkProblem(t, s.as(c.jwt("default", map[string]any{"exp": 10, "iat": 1})).call("GET", "/v1/runs", ""), 401, "unauthorized")
+	form := url.Values{"grant_type": {grantExchange}, "subject_token": {key}, "subject_token_type": {typeAccess}}
+	if r := s.call("POST", "/v1/token", form.Encode(), "Content-Type", "application/x-www-form-urlencoded"); r.status != 400 {
+		t.Errorf("got %d %s", r.status, r.raw)
+	}
+	await(t, "three lines are written", func() bool { return strings.Count(s.logs.String(), `"credential":`) == 3 })
+	logs := s.logs.String()
+	if strings.Count(logs, `"credential":"revoked"`) != 2 || strings.Count(logs, `"credential":"expired"`) != 1 {
+		t.Error(logs)
 	}
 }
 

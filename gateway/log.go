@@ -21,6 +21,9 @@ func (g *Gateway) logCall(k *call, method string, status int) {
 	}
 	line = line.Str("method", method).Str("route", k.route).Int("status", status).Str("verdict", string(k.verdict)).
 		Dur("duration", time.Since(k.began)).Str("request_id", k.id).Stringer("peer", k.peer)
+	if k.refused != "" {
+		line = line.Str("credential", k.refused)
+	}
 	k.event.log(line)
 	if k.fault != nil {
 		describeFault(line, k.fault)

@@ -64,10 +64,19 @@ func (g *Gateway) withCredential(ctx context.Context, k *call, credential string
 		}
 		v.ns, err = use()
 		v.found = err == nil
+		k.noteRefused(err)
 		return err
 	}
 	_, err = use()
+	k.noteRefused(err)
 	return err
+}
+
+// noteRefused keeps for the log why a credential is none. Its sender is not told.
+func (k *call) noteRefused(err error) {
+	if bad, ok := errors.AsType[*access.RefusedError](err); ok {
+		k.refused = bad.Reason
+	}
 }
 
 // bearerOf returns the bearer credential of a request (RFC 6750 section 2.1). A repeated header was refused before.
