@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"encoding/json"
 	"errors"
 	"mime"
 	"net/url"
@@ -61,10 +62,14 @@ func (r *Request) isForm(allowed bool) (bool, error) {
 	return false, ErrMediaType
 }
 
-// json is the JSON of a verified body: the body, or the one field "payload" of a form. Errors: *canon.PayloadError.
+// json is the JSON of a verified body: the body, or the one field "payload" of a form. Nobody signs the Content-Type, so a
+// body that is JSON is never read as a form: a text in it might hold "&payload=". Errors: *canon.PayloadError.
 func (r *Request) json(form bool) ([]byte, error) {
 	if !form {
 		return r.Body, nil
+	}
+	if json.Valid(r.Body) {
+		return nil, &canon.PayloadError{Rule: "the body is JSON, and no form as its Content-Type says"}
 	}
 	fields, err := url.ParseQuery(string(r.Body))
 	if err != nil || len(fields["payload"]) != 1 {
