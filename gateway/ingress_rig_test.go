@@ -72,8 +72,12 @@ func newEventSite(t *testing.T, sources string, change ...func(*inbox.Config)) *
 
 func eventSiteOn(t *testing.T, url, sources string, change ...func(*inbox.Config)) *eventSite {
 	t.Helper()
+	return eventSiteOf(t, url, bareEngine(t, url, nil), sources, change...)
+}
+
+func eventSiteOf(t *testing.T, url string, eng *engine.Engine, sources string, change ...func(*inbox.Config)) *eventSite {
+	t.Helper()
 	s := &eventSite{url: url}
-	eng := bareEngine(t, url, nil)
 	if err := eng.Register(orderSpec, orderFlow); err != nil {
 		t.Fatal(err)
 	}

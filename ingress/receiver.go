@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -17,6 +18,9 @@ import (
 
 // ErrSourceNotFound says that no source of this name is configured.
 var ErrSourceNotFound = errors.New("no such source")
+
+// errBacklog says that a run has no room for more. It is nothing but engine.ErrUnavailable to who answers the sender.
+var errBacklog = fmt.Errorf("the backlog of the run is full: %w", engine.ErrUnavailable)
 
 // Reasons for which an event is ignored that the inbox does not have.
 const (
@@ -97,7 +101,7 @@ func (r *Receiver) receive(ctx context.Context, s *source, req *Request) (Answer
 	}
 	a.Result, err = r.box.Receive(ctx, s.message(target), s.policy())
 	if errors.Is(err, engine.ErrBacklogFull) {
-		err = errors.Join(engine.ErrUnavailable, err)
+		err = errBacklog
 	}
 	return a, err
 }
