@@ -69,6 +69,8 @@ func TestParse_refuses(t *testing.T) {
 		{`"run":"{/a}{/b}",`, "sources/it/run: has two places side by side: put a text between them"},
 		{`"ignore":["/id"],`, "sources/it/ignore/0: is read by run, signal, hook, id or when"},
 		{`"payload":{"a":1},`, "sources/it/payload/a: must be a text or an object of texts"},
+		{`"run":"{key}",`, "sources/it: reads key or subject, which no webhook has"},
+		{`"payload":{"a":"{subject}"},`, "sources/it: reads key or subject, which no webhook has"},
 		{`"hook":"h",`, "sources/it/hook: stands beside signal: keep one of them"},
 		{`"verify":{"header":"X-Sig"},`, "sources/it/verify/signed: must hold {body}"},
 		{`"verify":{"signed":"{body}"},`, "sources/it/verify/header: must be the name of a header"},

@@ -110,6 +110,9 @@ func (s *source) readMapping(f fields, way preset) error {
 		}
 		return err
 	}
+	if s.mapping.ReadsBroker() {
+		return &spec.InvalidError{Field: f.at, Rule: "reads key or subject, which no webhook has"}
+	}
 	return s.checkHeaders(f)
 }
 

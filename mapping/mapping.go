@@ -141,6 +141,9 @@ func (m *Mapping) ignored(texts []string) error {
 		if rule == "" && reads(read, p) {
 			rule = "is read by run, signal, hook, id or when"
 		}
+		if rule == "" && slices.ContainsFunc(m.payload.places(), func(at place) bool { return at.kind == placePointer && p.holds(at.pointer) }) {
+			rule = "is what payload reads, or holds it"
+		}
 		if rule != "" {
 			return &spec.InvalidError{Field: field, Rule: rule}
 		}
@@ -152,14 +155,24 @@ func (m *Mapping) ignored(texts []string) error {
 // Namespace is that of all runs the mapping leads to.
 func (m *Mapping) Namespace() spec.Namespace { return m.namespace }
 
-// Headers are the names of the headers that the mapping reads, in lower case and sorted.
-func (m *Mapping) Headers() []string {
-	found := map[string]bool{}
+// places are those that the mapping reads.
+func (m *Mapping) places() []place {
 	all := slices.Concat(m.run.places(), m.name.places(), m.id.places(), m.payload.places())
 	for _, c := range m.when {
 		all = append(all, c.template.places()...)
 	}
-	for _, p := range all {
+	return all
+}
+
+// ReadsBroker says whether the mapping reads the key or the subject of a message, which only those of a broker have.
+func (m *Mapping) ReadsBroker() bool {
+	return slices.ContainsFunc(m.places(), func(p place) bool { return p.kind == placeKey || p.kind == placeSubject })
+}
+
+// Headers are the names of the headers that the mapping reads, in lower case and sorted.
+func (m *Mapping) Headers() []string {
+	found := map[string]bool{}
+	for _, p := range m.places() {
 		if p.kind == placeHeader {
 			found[p.header] = true
 		}

@@ -141,6 +141,8 @@ func TestCompile_refuses(t *testing.T) {
 		"invalid ignore/0: must be a JSON Pointer that begins with /":                               func(r *Rules) { r.Ignore = []string{""} },
 		"invalid ignore/1: is read by run, signal, hook, id or when":                                func(r *Rules) { r.Ignore = []string{"/x", "/data"} },
 		"invalid ignore/0: is read by run, signal, hook, id or when":                                func(r *Rules) { r.Ignore = []string{"/id/deeper"} },
+		"invalid ignore/0: is what payload reads, or holds it":                                      func(r *Rules) { r.Payload, r.Ignore = raw(`{"a":"/b/c"}`), []string{"/b"} },
+		"invalid ignore/1: is what payload reads, or holds it":                                      func(r *Rules) { r.Payload, r.Ignore = raw(`"/b/c"`), []string{"/b/c/d", "/b/c"} },
 		"invalid ignore: must be at most 64 places":                                                 func(r *Rules) { r.Ignore = make([]string, 65) },
 		"invalid run: names a place that is none of /pointer, header:name, key, subject and digest": func(r *Rules) { r.Run = "{nope}" },
 	} {

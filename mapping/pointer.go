@@ -92,6 +92,9 @@ func index(text string, length int) (int, bool) {
 	return i, true
 }
 
+// holds says that the other place is in this one, or is it.
+func (p pointer) holds(q pointer) bool { return len(p) <= len(q) && p.meets(q) }
+
 // meets says that one of the places holds the other, or is it.
 func (p pointer) meets(q pointer) bool {
 	n := min(len(p), len(q))
