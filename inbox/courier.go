@@ -28,16 +28,14 @@ const (
 func (b *Inbox) Run(ctx context.Context) error {
 	timer := time.NewTimer(b.pause())
 	defer timer.Stop()
-	for polls := 0; ; polls++ {
+	for untilSweep := 0; ; untilSweep-- {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
 		}
-		if polls%sweptEvery == 0 {
-			if _, err := b.store.SweepMessages(ctx, sweptAtATime, b.cfg.Keep); err != nil && !errors.Is(err, engine.ErrUnavailable) {
-				b.cfg.Logger.Error().Err(err).Msg("the inbox cannot be swept; it is tried again")
-			}
+		if untilSweep == 0 {
+			untilSweep = b.sweep(ctx)
 		}
 		more, err := b.poll(ctx)
 		if err != nil && !errors.Is(err, engine.ErrUnavailable) {
@@ -49,6 +47,19 @@ func (b *Inbox) Run(ctx context.Context) error {
 			timer.Reset(b.pause())
 		}
 	}
+}
+
+// sweep deletes old messages, and says after how many polls to do it again: the next one while there are more, or more would
+// be delivered than go.
+func (b *Inbox) sweep(ctx context.Context) (polls int) {
+	n, err := b.store.SweepMessages(ctx, sweptAtATime, b.cfg.Keep)
+	if err != nil && !errors.Is(err, engine.ErrUnavailable) {
+		b.cfg.Logger.Error().Err(err).Msg("the inbox cannot be swept; it is tried again")
+	}
+	if n == sweptAtATime {
+		return 1
+	}
+	return sweptEvery
 }
 
 // pause is the time until the next poll. Processes that began together do not ask together for long.
