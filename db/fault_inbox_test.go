@@ -44,7 +44,7 @@ func (ms messages) kept(reason string) func(*faultRig, string) {
 func (ms messages) taken(f *faultRig, prefix string) {
 	ms.kept("")(f, prefix)
 	f.ok(f.startOf(at(prefix, "it")))
-	all, err := f.TakeMessages(context.Background(), 10, time.Hour)
+	all, err := f.TakeMessages(context.Background(), MessageWindow{}, 10, time.Hour)
 	if err != nil || len(all) != 1 {
 		f.t.Fatalf("%d taken, %v", len(all), err)
 	}
@@ -67,7 +67,7 @@ func inboxDeeds() []deed {
 			return err
 		}},
 		{name: "take messages", before: ripe, do: func(s *Store, _ string) error {
-			_, err := s.TakeMessages(context.Background(), 10, time.Hour)
+			_, err := s.TakeMessages(context.Background(), MessageWindow{}, 10, time.Hour)
 			return err
 		}},
 		{name: "settle a message", before: settled.taken, do: func(s *Store, prefix string) error {

@@ -34,7 +34,7 @@ var keptPlans = map[string]string{
 	"FindAPIKeys": sqlc.FindAPIKeys, "ReadAPIKeys": sqlc.ReadAPIKeys, "TouchAPIKey": sqlc.TouchAPIKey, "RevokeAPIKey": sqlc.RevokeAPIKey,
 	"HoldMessage": sqlc.HoldMessage, "KnownMessage": sqlc.KnownMessage, "ReadMessage": sqlc.ReadMessage, "TakeMessages": sqlc.TakeMessages,
 	"SettleMessage": sqlc.SettleMessage, "PostponeMessage": sqlc.PostponeMessage, "ReplayMessage": sqlc.ReplayMessage,
-	"DiscardMessage": sqlc.DiscardMessage, "SweepMessages": sqlc.SweepMessages,
+	"DiscardMessage": sqlc.DiscardMessage, "HeldMessages": sqlc.HeldMessages, "SweepMessages": sqlc.SweepMessages,
 }
 
 // A kept plan looks rows up by a condition on a key, and does so also when it was made while the tables were empty, or so

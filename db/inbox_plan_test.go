@@ -42,7 +42,8 @@ func TestInboxPlansStayOnTheirIndexes(t *testing.T) {
 				r.sql(`vacuum analyze`)
 			}
 			for name, st := range map[string]statement{
-				"TakeMessages":  {sqlc.TakeMessages, sqlc.TakeMessagesParams{Lease: 60, Most: 50}, `inbox_held|inbox_pkey|runs_run_id|hooks_pkey`},
+				"TakeMessages":  {sqlc.TakeMessages, sqlc.TakeMessagesParams{Lease: 60, UpTo: 1 << 62, Most: 50}, `inbox_held|inbox_pkey|runs_run_id|hooks_pkey`},
+				"HeldMessages":  {sqlc.HeldMessages, sqlc.HeldMessagesParams{Most: 100}, `inbox_held`},
 				"KnownMessage":  {sqlc.KnownMessage, sqlc.KnownMessageParams{Namespace: "default", MessageID: "src:early3"}, `inbox_message`},
 				"SettleMessage": {sqlc.SettleMessage, sqlc.SettleMessageParams{State: "delivered", ID: 3, Attempt: 1}, `inbox_pkey`},
 				"SweepMessages": {sqlc.SweepMessages, sqlc.SweepMessagesParams{Keep: 60, Most: 50}, `inbox_resolved_at|inbox_pkey`},
@@ -57,7 +58,7 @@ func TestInboxPlansStayOnTheirIndexes(t *testing.T) {
 				r.indexesOnly(fmt.Sprintf("%s of %d", name, size), st.sql, st.params, st.indexes)
 			}
 		}
-		all, err := r.TakeMessages(t.Context(), 50, 0)
+		all, err := r.TakeMessages(t.Context(), MessageWindow{}, 50, 0)
 		if err != nil || len(all) != 3 {
 			t.Errorf("%d were taken, %v", len(all), err)
 		}

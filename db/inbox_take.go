@@ -2,6 +2,7 @@ package db
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -11,11 +12,25 @@ import (
 	"github.com/flowgate-go/flowgate/spec"
 )
 
-// TakeMessages takes at most so many held messages whose run or hook is there now, or whose deadline has passed, in the
+// MessageWindow is a part of the inbox, by the numbers of its messages. The zero window is all of it.
+type MessageWindow struct{ After, UpTo int64 }
+
+// HeldWindow is the window of the next so many held messages behind one, and how many there are: fewer at the end.
+// Errors: ErrUnavailable, *DatabaseError.
+func (s *Store) HeldWindow(ctx context.Context, after int64, most int) (w MessageWindow, n int, err error) {
+	params := sqlc.HeldMessagesParams{After: after, Most: int64(most)}
+	row, err := lookUpOne[sqlc.HeldMessagesRow](ctx, s, sqlc.HeldMessages, params, ErrMessageNotFound)
+	return MessageWindow{After: after, UpTo: row.UpTo}, int(row.Messages), err
+}
+
+// TakeMessages takes at most so many held messages of a window whose run or hook is there now, or whose deadline has passed, in the
 // order they came. For the time of the lease nobody else takes them; what is neither settled nor postponed by then is taken
 // again. Errors: ErrUnavailable, *DatabaseError.
-func (s *Store) TakeMessages(ctx context.Context, most int, lease time.Duration) ([]StoredMessage, error) {
-	params := sqlc.TakeMessagesParams{Lease: lease.Seconds(), Most: int64(most)}
+func (s *Store) TakeMessages(ctx context.Context, w MessageWindow, most int, lease time.Duration) ([]StoredMessage, error) {
+	if w.UpTo == 0 {
+		w.UpTo = math.MaxInt64
+	}
+	params := sqlc.TakeMessagesParams{Lease: lease.Seconds(), After: w.After, UpTo: w.UpTo, Most: int64(most)}
 	rows, err := changeRows(ctx, s, sqlc.TakeMessages, params, rowTo[sqlc.TakeMessagesRow])
 	if err != nil {
 		return nil, err

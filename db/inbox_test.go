@@ -37,7 +37,7 @@ func (r *acceptRig) take(lease time.Duration) (ids []string) {
 
 func (r *acceptRig) taken(lease time.Duration) []StoredMessage {
 	r.t.Helper()
-	all, err := r.TakeMessages(r.t.Context(), 100, lease)
+	all, err := r.TakeMessages(r.t.Context(), MessageWindow{}, 100, lease)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestInbox_takers_share(t *testing.T) {
 	for range 4 {
 		takers.Go(func() {
 			for {
-				all, err := r.TakeMessages(context.Background(), 7, time.Hour)
+				all, err := r.TakeMessages(context.Background(), MessageWindow{}, 7, time.Hour)
 				if err != nil {
 					t.Error(err)
 				}

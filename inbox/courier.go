@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	takenAtATime = 50               // messages of one poll
-	sweptAtATime = 1000             // old messages
-	deliverTime  = 10 * time.Second // one message
-	sweptEvery   = 60               // polls
-	mostTroubled = 3                // runs of one poll
-	longestPause = 30 * time.Second // until a message is tried again
-	busyPause    = time.Second      // until a message is tried again that the run does not take now
+	takenAtATime  = 50               // messages of one poll
+	lookedAtATime = 10_000           // messages that wait, of one poll
+	sweptAtATime  = 1000             // old messages
+	deliverTime   = 10 * time.Second // one message
+	sweptEvery    = 60               // polls
+	mostTroubled  = 3                // runs of one poll
+	longestPause  = 30 * time.Second // until a message is tried again
+	busyPause     = time.Second      // until a message is tried again that the run does not take now
 )
 
 // Run delivers held messages when their run or hook is there, and gives up those whose deadline has passed, until ctx ends.
@@ -72,13 +73,29 @@ func (b *Inbox) pause() time.Duration {
 	return time.Duration(float64(b.cfg.Poll) * (0.8 + 0.4*part))
 }
 
-// poll delivers what can be delivered now, and says whether there may be more.
+// poll delivers what can be delivered now, and says whether there may be more. It looks at so many of those that wait, and
+// goes on behind them the next time: what a poll costs does not grow with the inbox.
 func (b *Inbox) poll(ctx context.Context) (more bool, err error) {
-	taken, err := b.store.TakeMessages(ctx, takenAtATime, b.cfg.Lease)
+	window, n, err := b.store.HeldWindow(ctx, b.after.Load(), lookedAtATime)
 	if err != nil {
 		return false, err
 	}
-	return len(taken) == takenAtATime, b.deliverAll(ctx, taken)
+	var taken []db.StoredMessage
+	if n > 0 {
+		if taken, err = b.store.TakeMessages(ctx, window, takenAtATime, b.cfg.Lease); err != nil {
+			return false, err
+		}
+	}
+	switch {
+	case len(taken) == takenAtATime: // those that are not taken now are not asked for again before the others were
+		more = true
+		b.after.Store(taken[len(taken)-1].Row)
+	case n == lookedAtATime:
+		b.after.Store(window.UpTo)
+	default:
+		b.after.Store(0)
+	}
+	return more, b.deliverAll(ctx, taken)
 }
 
 // deliverAll delivers what was taken. A message that meets trouble waits a while, with what comes after it for its run, and
@@ -146,7 +163,7 @@ func (b *Inbox) try(ctx context.Context, m db.StoredMessage) error {
 	case absentFor(err) != "":
 		return b.wait(ctx, m)
 	case errors.Is(err, engine.ErrBacklogFull):
-		_, err = b.store.PostponeMessage(ctx, m, busyPause)
+		_, err = b.store.PostponeMessage(ctx, m, pauseOf(m))
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -48,6 +49,7 @@ const (
 type Inbox struct {
 	cfg   Config
 	store *db.Store
+	after atomic.Int64 // the last message that was looked at; zero: from the first one on
 }
 
 // New makes an inbox. It starts nothing.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/engine"
 )
 
@@ -154,7 +155,7 @@ func TestKilledBetweenDeliveryAndMark(t *testing.T) {
 	m := paid(t, "r", "1", `{"n":1}`)
 	r.want("early", m, patient, "held ")
 	r.start("r")
-	taken, err := r.store.TakeMessages(t.Context(), 10, 0) // its lease is over at once
+	taken, err := r.store.TakeMessages(t.Context(), db.MessageWindow{}, 10, 0) // its lease is over at once
 	if err != nil || len(taken) != 1 {
 		t.Fatal(len(taken), err)
 	}
@@ -299,4 +300,10 @@ func TestBacklogFull(t *testing.T) {
 	if l := r.letterOf(m); l.State != StateHeld {
 		t.Errorf("got %+v", l)
 	}
+	r.until("it is tried less often", func() bool {
+		var longer bool
+		err := r.pool.QueryRow(t.Context(), "select not taken and try_at > now() + $1 * interval '1 microsecond' from inbox",
+			(busyPause + busyPause/2).Microseconds()).Scan(&longer)
+		return err == nil && longer
+	})
 }

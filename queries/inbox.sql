@@ -31,6 +31,13 @@ WHERE i.namespace = @namespace AND i.id > 0 AND i.id < @before::bigint AND (@sta
     AND (@reason::text = '' OR i.reason = @reason::text)
 ORDER BY i.id DESC LIMIT @count::bigint;
 
+-- name: HeldMessages :many
+-- How many held messages come behind one, as far as is asked, and which of these is the last.
+SELECT count(*) AS messages, coalesce(max(w.id), 0)::bigint AS up_to
+FROM (
+    SELECT h.id FROM inbox AS h WHERE h.state = 'held' AND h.id > @after::bigint ORDER BY h.id LIMIT @most::bigint
+) AS w;
+
 -- name: TakeMessages :many
 -- Takes messages for a while whose target is there now, or whose deadline has passed. A hook that is not there never will be
 -- once its run has ended. Subqueries with a limit keep the look-ups from becoming joins over all runs.
@@ -38,7 +45,7 @@ UPDATE inbox AS i
 SET attempt = i.attempt + 1, taken = true, try_at = statement_timestamp() + (@lease::float8) * interval '1 second'
 FROM (
     SELECT h.id FROM inbox AS h
-    WHERE h.state = 'held' AND h.id > 0 AND h.try_at <= statement_timestamp()
+    WHERE h.state = 'held' AND h.id > @after::bigint AND h.id <= @up_to::bigint AND h.try_at <= statement_timestamp()
         AND (
             h.deadline <= statement_timestamp()
             OR coalesce((

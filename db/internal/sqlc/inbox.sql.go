@@ -43,6 +43,44 @@ func (q *Queries) DiscardMessage(ctx context.Context, db DBTX, arg DiscardMessag
 	return items, nil
 }
 
+const HeldMessages = `-- name: HeldMessages :many
+SELECT count(*) AS messages, coalesce(max(w.id), 0)::bigint AS up_to
+FROM (
+    SELECT h.id FROM inbox AS h WHERE h.state = 'held' AND h.id > $1::bigint ORDER BY h.id LIMIT $2::bigint
+) AS w
+`
+
+type HeldMessagesParams struct {
+	After int64
+	Most  int64
+}
+
+type HeldMessagesRow struct {
+	Messages int64
+	UpTo     int64
+}
+
+// How many held messages come behind one, as far as is asked, and which of these is the last.
+func (q *Queries) HeldMessages(ctx context.Context, db DBTX, arg HeldMessagesParams) ([]HeldMessagesRow, error) {
+	rows, err := db.Query(ctx, HeldMessages, arg.After, arg.Most)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []HeldMessagesRow{}
+	for rows.Next() {
+		var i HeldMessagesRow
+		if err := rows.Scan(&i.Messages, &i.UpTo); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const HoldMessage = `-- name: HoldMessage :exec
 
 INSERT INTO inbox (namespace, source, message_id, kind, run_id, name, digest, payload, state, reason, received_at, deadline, try_at)
@@ -429,7 +467,7 @@ UPDATE inbox AS i
 SET attempt = i.attempt + 1, taken = true, try_at = statement_timestamp() + ($1::float8) * interval '1 second'
 FROM (
     SELECT h.id FROM inbox AS h
-    WHERE h.state = 'held' AND h.id > 0 AND h.try_at <= statement_timestamp()
+    WHERE h.state = 'held' AND h.id > $2::bigint AND h.id <= $3::bigint AND h.try_at <= statement_timestamp()
         AND (
             h.deadline <= statement_timestamp()
             OR coalesce((
@@ -439,7 +477,7 @@ FROM (
                 FROM runs AS r WHERE r.namespace = h.namespace AND r.run_id = h.run_id LIMIT 1
             ), false)
         )
-    ORDER BY h.id LIMIT $2::bigint FOR UPDATE SKIP LOCKED
+    ORDER BY h.id LIMIT $4::bigint FOR UPDATE SKIP LOCKED
 ) AS ripe
 WHERE i.id = ANY (ARRAY[ripe.id])
 RETURNING i.id, i.namespace, i.source, i.message_id, i.kind, i.run_id, i.name, i.digest, i.payload, i.state, i.reason, i.received_at, i.deadline, i.attempt, i.taken, i.try_at, i.resolved_at, i.actor, (i.deadline <= statement_timestamp())::boolean AS late
@@ -447,6 +485,8 @@ RETURNING i.id, i.namespace, i.source, i.message_id, i.kind, i.run_id, i.name, i
 
 type TakeMessagesParams struct {
 	Lease float64
+	After int64
+	UpTo  int64
 	Most  int64
 }
 
@@ -458,7 +498,12 @@ type TakeMessagesRow struct {
 // Takes messages for a while whose target is there now, or whose deadline has passed. A hook that is not there never will be
 // once its run has ended. Subqueries with a limit keep the look-ups from becoming joins over all runs.
 func (q *Queries) TakeMessages(ctx context.Context, db DBTX, arg TakeMessagesParams) ([]TakeMessagesRow, error) {
-	rows, err := db.Query(ctx, TakeMessages, arg.Lease, arg.Most)
+	rows, err := db.Query(ctx, TakeMessages,
+		arg.Lease,
+		arg.After,
+		arg.UpTo,
+		arg.Most,
+	)
 	if err != nil {
 		return nil, err
 	}
