@@ -1,6 +1,7 @@
 package db
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestInboxPlansStayOnTheirIndexes(t *testing.T) {
 					Payload: []byte("1"), State: "held", Hold: 60, Room: 100,
 				}, `inbox_room`},
 				"ListMessages": {
-					sqlc.ListMessages, sqlc.ListMessagesParams{Namespace: "default", Before: 1 << 62, State: "dead", Count: 51}, `inbox_recent|inbox_pkey`,
+					sqlc.ListMessages, sqlc.ListMessagesParams{Namespace: "default", Before: 1 << 62, State: "dead", Count: 51}, `inbox_recent|inbox_pkey|inbox_room`,
 				},
 			} {
 				r.indexesOnly(fmt.Sprintf("%s of %d", name, size), st.sql, st.params, st.indexes)
@@ -62,5 +63,38 @@ func TestInboxPlansStayOnTheirIndexes(t *testing.T) {
 		if err != nil || len(all) != 3 {
 			t.Errorf("%d were taken, %v", len(all), err)
 		}
+	}
+}
+
+// The pages that a list of dead messages reads do not depend on those that were delivered.
+func TestDeadMessagesAreListedWithoutTheDelivered(t *testing.T) {
+	t.Parallel()
+	r := newAcceptRig(t)
+	r.sql(`insert into inbox (namespace, source, message_id, kind, run_id, name, digest, payload, state, reason, received_at, deadline, try_at, resolved_at)
+		select 'default', 'src', 'src:' || i, 'signal', 'r', 'paid', sha256(''), '1', case when i <= 3 then 'dead' else 'delivered' end,
+			case when i <= 3 then 'conflict' else '' end, now(), now(), now(), case when i > 3 then now() end
+		from generate_series(1, 20000) i`)
+	r.sql(`vacuum analyze inbox`)
+	tx := r.begin()
+	var text []byte
+	params := sqlc.ListMessagesParams{Namespace: "default", Before: 1 << 62, State: "dead", Count: 51}
+	if err := tx.QueryRow(t.Context(), "explain (analyze, buffers, format json) "+sqlc.ListMessages, arguments(params)...).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	var out []struct {
+		Plan struct {
+			Hit  int `json:"Shared Hit Blocks"`
+			Read int `json:"Shared Read Blocks"`
+			Rows int `json:"Actual Rows"`
+		}
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		t.Fatal(err)
+	}
+	if p := out[0].Plan; p.Hit+p.Read > 30 || p.Rows != 3 {
+		t.Errorf("%+v", p)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -22,11 +22,12 @@ SELECT i.* FROM inbox AS i WHERE i.namespace = @namespace AND i.message_id = @me
 SELECT i.* FROM inbox AS i WHERE i.id = @id AND i.namespace = @namespace;
 
 -- name: ListMessages :many
--- Without their payloads.
+-- Without their payloads. It is planned for its values; what is held or dead is found among what is not resolved.
 SELECT i.id, i.namespace, i.source, i.message_id, i.kind, i.run_id, i.name, i.state, i.reason, i.received_at, i.deadline, i.attempt,
     i.resolved_at, i.actor
 FROM inbox AS i
 WHERE i.namespace = @namespace AND i.id > 0 AND i.id < @before::bigint AND (@state::text = '' OR i.state = @state::text)
+    AND (@state::text NOT IN ('held', 'dead') OR i.resolved_at IS NULL)
     AND (@source::text = '' OR i.source = @source::text) AND (@run_id::text = '' OR i.run_id = @run_id::text)
     AND (@reason::text = '' OR i.reason = @reason::text)
 ORDER BY i.id DESC LIMIT @count::bigint;

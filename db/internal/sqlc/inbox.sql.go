@@ -185,6 +185,7 @@ SELECT i.id, i.namespace, i.source, i.message_id, i.kind, i.run_id, i.name, i.st
     i.resolved_at, i.actor
 FROM inbox AS i
 WHERE i.namespace = $1 AND i.id > 0 AND i.id < $2::bigint AND ($3::text = '' OR i.state = $3::text)
+    AND ($3::text NOT IN ('held', 'dead') OR i.resolved_at IS NULL)
     AND ($4::text = '' OR i.source = $4::text) AND ($5::text = '' OR i.run_id = $5::text)
     AND ($6::text = '' OR i.reason = $6::text)
 ORDER BY i.id DESC LIMIT $7::bigint
@@ -217,7 +218,7 @@ type ListMessagesRow struct {
 	Actor      string
 }
 
-// Without their payloads.
+// Without their payloads. It is planned for its values; what is held or dead is found among what is not resolved.
 func (q *Queries) ListMessages(ctx context.Context, db DBTX, arg ListMessagesParams) ([]ListMessagesRow, error) {
 	rows, err := db.Query(ctx, ListMessages,
 		arg.Namespace,
