@@ -107,7 +107,8 @@ func TestAPIKeyLookUpsTogether(t *testing.T) {
 	group.Wait()
 }
 
-// The keys that sign and those of API keys are checked as those of hooks are, and apart from them.
+// The keys that sign and those of API keys are checked as those of hooks are. Processes that know no API keys need none of
+// theirs; an API key is not made with keys that the processes with hooks do not have.
 func TestCheckAccessKeys(t *testing.T) {
 	t.Parallel()
 	r := running(t)
@@ -139,8 +140,13 @@ func TestCheckAccessKeys(t *testing.T) {
 	if err := r.CheckKeys(t.Context(), []KeyCheck{d2}); err != nil {
 		t.Errorf("hooks need no key of API keys: %v", err)
 	}
+	r.ok(r.startOf("a"))
+	r.hook("a", "h", nil)
+	r.sql(`update hooks set digest_key = 'd2'`)
+	check(nil, d1, d2)
+	check(&KeyMissingError{DigestKey, "d2"}, d1, key(DigestKey, "d3", "wrong"))
 	kinds := value[[]string](r, `select array_agg(kind order by kind, key_id) from keys`)
-	if !slices.Equal(kinds, []string{"digest", "digest", "sign"}) {
+	if !slices.Equal(kinds, []string{"digest", "digest", "sign"}) { // and d3 is not remembered
 		t.Errorf("stored: %v", kinds)
 	}
 }

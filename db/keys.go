@@ -62,11 +62,16 @@ func (s *Store) CheckKeys(ctx context.Context, loaded []KeyCheck) error {
 }
 
 // CheckAccessKeys is CheckKeys for a process, or a part of one, that handles credentials of callers: the keys that sign
-// and the digest keys of API keys.
+// and the digest keys of API keys. Those that hooks are looked up with must be among them as well: a set without them is not
+// that of the processes on this database, which would not know an API key that is made with it, nor start again.
 func (s *Store) CheckAccessKeys(ctx context.Context, loaded []KeyCheck) error {
 	return s.checkKeys(ctx, loaded, func(p *pipeline) func() error {
 		used := queueValues[string](p, sqlc.KeysOfAPIKeys, nil)
+		ofHooks := queueRows[sqlc.UsedKeysRow](p, sqlc.UsedKeys, nil)
 		return func() error {
+			for _, pair := range *ofHooks {
+				*used = append(*used, pair.DigestKey)
+			}
 			for _, id := range *used {
 				if !loads(loaded, DigestKey, id) {
 					return &KeyMissingError{Kind: DigestKey, ID: id}
