@@ -163,6 +163,39 @@ func TestChangesOfARunTouchNoIndexOfIt(t *testing.T) {
 	r.agrees()
 }
 
+// The same of a table that processes read when they start: while a backup reads it, they start all the same.
+func TestMigrateKeysWhileTheyAreRead(t *testing.T) {
+	t.Parallel()
+	r := everythingButTasks(t)
+	r.sql(`drop table api_keys, inbox`)
+	r.sql(`delete from goose_db_version where version_id >= 7`)
+	backup := r.begin()
+	if _, err := backup.Exec(t.Context(), `select from keys`); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { done <- Migrate(t.Context(), r.pool.Config().ConnString()) }()
+	r.until("the migration wants what is read", func() bool { return r.waiters() > 0 })
+	starts := make(chan error, 1)
+	go func() { _, err := r.pool.Exec(t.Context(), `select from keys`); starts <- err }()
+	select {
+	case err := <-starts:
+		if err != nil {
+			t.Errorf("a process that starts: %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("a process that starts waits as long as the backup takes")
+	}
+	if err := backup.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("the migration: %v", err)
+	}
+	r.pool.Reset() // plans of the schema before
+	r.agrees()
+}
+
 // A schema is changed under processes at work: one that keeps what the migration wants is waited for, not broken.
 func TestMigrateWaitsForProcessesAtWork(t *testing.T) {
 	t.Parallel()

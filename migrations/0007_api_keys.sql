@@ -1,5 +1,9 @@
 -- +goose Up
 
+-- Processes that start, and backups, read the table keys. What waits for one of them holds up the others for a moment only:
+-- it is tried again.
+SET LOCAL lock_timeout = '2s';
+
 -- api_keys: who may call the API. The key itself is in no column: digest is keyed with the digest key named beside it.
 -- A NULL constraint allows everything. Rows are kept, so that the name of an actor in histories stays explained.
 CREATE TABLE api_keys (
