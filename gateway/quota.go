@@ -44,11 +44,13 @@ func (q *quotaGuard) take(ctx context.Context, ns spec.Namespace) (time.Duration
 	if f := q.failed.Load(); f != nil && q.clock().Sub(f.at) < quotaPause {
 		return 0, f.err
 	}
-	ctx, cancel := context.WithTimeout(ctx, quotaTimeout)
+	asked, cancel := context.WithTimeout(ctx, quotaTimeout)
 	defer cancel()
-	wait, err := q.quota.Take(ctx, ns)
+	wait, err := q.quota.Take(asked, ns)
 	if err != nil {
-		q.failed.Store(&quotaFailure{err, q.clock()})
+		if ctx.Err() == nil { // else the call had no time left, which says nothing of the backend
+			q.failed.Store(&quotaFailure{err, q.clock()})
+		}
 		return 0, err
 	}
 	q.failed.Store(nil)
