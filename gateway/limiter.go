@@ -178,8 +178,9 @@ func (l *limiter) namespace(k *call, ns spec.Namespace, now time.Time) error {
 			return l.refuse(limitNamespace, wait)
 		}
 	}
-	if !l.shares.Take(ns) {
-		return l.refuse(limitShare, 0)
+	if !l.shares.Take(ns) { // it may be we who are slow, with few requests
+		l.refused.add(limitShare)
+		return &refusal{problem: unavailable, retry: l.retryAfter(0)}
 	}
 	k.share = &share{l.shares, ns}
 	return nil
