@@ -124,6 +124,11 @@ func (l *limiter) work(now time.Time) error {
 // failed counts an answer that tells a stranger that it was wrong. It is a refusal once the address had enough of them.
 func (l *limiter) failed(peer netip.Addr) *refusal {
 	now := l.clock()
+	if peer.Is6() { // the networks of a site that has no budget left would take the room of others
+		if wait, spent := l.sites.Spent(siteOf(peer), now); spent {
+			return l.refuse(limitFailures, wait)
+		}
+	}
 	wait, ok := l.failures.Take(network(peer), now)
 	if ok && peer.Is6() {
 		wait, ok = l.sites.Take(siteOf(peer), now)
