@@ -22,11 +22,14 @@ type Keyed[K comparable] struct {
 	overflow atomic.Int64
 }
 
-// clock has otter use the time that the limits use. It never ticks: what is over is cleaned up as others come, and no
-// goroutine has to be stopped.
-type clock func() time.Time
+// clock has otter use the time that the limits use, as it passed since the map was made: that of the wall may jump, and would
+// forgive all debts at once. It never ticks: what is over is cleaned up as others come, and no goroutine has to be stopped.
+type clock struct {
+	now   func() time.Time
+	began time.Time
+}
 
-func (c clock) NowNano() int64 { return c().UnixNano() }
+func (c clock) NowNano() int64 { return int64(c.now().Sub(c.began)) }
 
 func (clock) Tick(time.Duration) <-chan time.Time { return nil }
 
@@ -40,7 +43,7 @@ func NewKeyed[K comparable](each, rest Rate, limit int, now func() time.Time) *K
 		keys: otter.Must(&otter.Options[K, *Bucket]{
 			// A second more covers the grain of otter's timer wheel.
 			ExpiryCalculator: otter.ExpiryAccessing[K, *Bucket](each.Refill() + time.Second),
-			Clock:            clock(now), Executor: inline,
+			Clock:            clock{now: now, began: now()}, Executor: inline,
 		}),
 	}
 }
