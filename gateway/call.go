@@ -46,6 +46,7 @@ type call struct {
 	refused       string // why its credential is none, for the log
 	trusted       bool   // authenticated, or with a token that is there: no answer is held against the address
 	lookedUp      bool   // the answer took a look-up
+	owes          bool   // for the look-up
 	share         *share
 	budgets       []budget
 }

@@ -139,6 +139,16 @@ func (l *limiter) failed(peer netip.Addr) *refusal {
 	return l.refuse(limitFailures, wait)
 }
 
+// lookedUpInVain counts a look-up that found nothing, of an address that was no suspect when it began. Many at once begin
+// before the first of them is counted, so an address owes what it had no budget for.
+func (l *limiter) lookedUpInVain(peer netip.Addr) {
+	now := l.clock()
+	l.failures.Owe(network(peer), now)
+	if peer.Is6() {
+		l.sites.Owe(siteOf(peer), now)
+	}
+}
+
 // suspect says whether an address has been wrong too often.
 func (l *limiter) suspect(peer netip.Addr, now time.Time) bool {
 	if _, spent := l.failures.Spent(network(peer), now); spent {

@@ -134,6 +134,10 @@ func (g *Gateway) charge(res *fasthttp.Response, k *call) {
 	if k.trusted {
 		return
 	}
+	if k.owes {
+		g.limiter.lookedUpInVain(k.peer)
+		return
+	}
 	if r := g.limiter.failed(k.peer); r != nil && !k.lookedUp {
 		res.Header.Del("WWW-Authenticate")
 		k.refuse(res, r)

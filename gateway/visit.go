@@ -24,6 +24,7 @@ type visit struct {
 	key     tokenKey
 	known   bool // it was found before
 	found   bool // it was found now
+	onTrust bool // it is looked up for an address that is no suspect
 	ns      spec.Namespace
 	held    []*throttle.Bucket // pays for the look-up if nothing is found
 	hook    *throttle.Bucket   // pays for the answer, unless it is that we are in trouble
@@ -60,6 +61,7 @@ func (l *limiter) visitKey(ctx context.Context, k *call, key string) (*visit, er
 func (v *visit) lookUp(now time.Time) error {
 	l, peer := v.limiter, v.call.peer
 	if !l.suspect(peer, now) {
+		v.onTrust = true
 		return v.hold(limitLookups, now, l.lookups)
 	}
 	return v.hold(limitSuspects, now, l.suspects.Bucket(siteOf(peer), now), l.suspectLookups)
@@ -103,7 +105,7 @@ func (v *visit) end(err error) {
 	}
 	switch {
 	case unknown:
-		v.call.lookedUp = true
+		v.call.lookedUp, v.call.owes = true, v.onTrust
 		v.limiter.known.Forget(v.key)
 	case v.found && !v.known:
 		v.call.trusted = true

@@ -54,6 +54,26 @@ func (b *Bucket) Settle(now time.Time, spend bool) {
 	}
 }
 
+// debts bounds what may be owed to a bucket, in full ones.
+const debts = 9
+
+// Owe spends one for something that has happened already, also one that is not there: what comes next pays for it first.
+func (b *Bucket) Owe(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.rate.IsUnlimited() && b.limiter.TokensAt(now) > -debts*float64(b.rate.Burst) {
+		b.limiter.ReserveN(now, 1)
+	}
+}
+
+// full is how long the bucket, whatever is taken now, needs at most until it is full again.
+func (b *Bucket) full(now time.Time) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	owed := max(0, -b.limiter.TokensAt(now)) / b.rate.PerSecond
+	return min(longest, b.rate.Refill()+time.Duration(owed*float64(time.Second)))
+}
+
 // Spent says whether nothing is left, and for how long.
 func (b *Bucket) Spent(now time.Time) (wait time.Duration, spent bool) {
 	b.mu.Lock()

@@ -42,8 +42,10 @@ func NewKeyed[K comparable](each, rest Rate, limit int, now func() time.Time) *K
 		rate: each, limit: limit, rest: NewBucket(rest),
 		keys: otter.Must(&otter.Options[K, *Bucket]{
 			// A second more covers the grain of otter's timer wheel.
-			ExpiryCalculator: otter.ExpiryAccessing[K, *Bucket](each.Refill() + time.Second),
-			Clock:            clock{now: now, began: now()}, Executor: inline,
+			ExpiryCalculator: otter.ExpiryAccessingFunc(func(e otter.Entry[K, *Bucket]) time.Duration {
+				return e.Value.full(now()) + time.Second
+			}),
+			Clock: clock{now: now, began: now()}, Executor: inline,
 		}),
 	}
 }
@@ -54,6 +56,20 @@ func (k *Keyed[K]) Take(key K, now time.Time) (wait time.Duration, ok bool) {
 		return 0, true
 	}
 	return k.Bucket(key, now).Take(now)
+}
+
+// Owe spends one of the key's bucket, also one that is not there; see Bucket.Owe. Those who share a bucket owe it nothing.
+func (k *Keyed[K]) Owe(key K, now time.Time) {
+	if k.rate.IsUnlimited() {
+		return
+	}
+	b := k.Bucket(key, now)
+	if b == k.rest {
+		b.Take(now)
+		return
+	}
+	b.Owe(now)
+	k.keys.GetIfPresent(key) // it is remembered until that is paid
 }
 
 // Spent says whether nothing is left in the key's bucket, and for how long. A key that is not known has spent nothing,
