@@ -82,6 +82,10 @@ func TestExchange_of_a_JWT(t *testing.T) {
 		later := newRig(t, func(c *Config) { c.Store = openStore(t, url); change(c) })
 		later.refuses(what, got.Token.Reveal(), reasonParent)
 	}
+	narrower := newRig(t, func(c *Config) { c.Store, c.Issuers[0].Scopes = openStore(t, url), []Scope{SignalsSend} })
+	if p := narrower.takes("the issuer may less", got.Token.Reveal()); len(p.Scopes) != 0 {
+		t.Errorf("a token has scopes that its issuer may not give any more: %v", p.Scopes)
+	}
 	same := newRig(t, func(c *Config) { c.Store = openStore(t, url) })
 	same.takes("another process", got.Token.Reveal())
 }

@@ -206,6 +206,7 @@ func (v *Verifier) exchanged(ctx context.Context, p Principal, c *claims) (Princ
 		if ns, may := from.namespaceOf(string(p.Namespace)); !may || ns != p.Namespace {
 			return Principal{}, refused(reasonParent)
 		}
+		p.Scopes = known(c.scope, from.Scopes)
 		p.issuer = parent
 	default:
 		return Principal{}, refused(reasonParent)
