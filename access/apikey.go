@@ -147,10 +147,13 @@ func (k *Keys) Revoke(ctx context.Context, id string) (APIKey, error) {
 }
 
 // verify says whose key a text is. A text that cannot be a key never reaches the database.
-func (k *Keys) verify(ctx context.Context, text string) (Principal, error) {
+func (k *Keys) verify(ctx context.Context, text string, admit Admit) (Principal, error) {
 	secret, err := tokens.ParseAPIKey(text)
 	if err != nil {
 		return Principal{}, refused(reasonMalformed)
+	}
+	if err := admit(text); err != nil {
+		return Principal{}, err
 	}
 	digests := k.digester.Digests(secret)
 	raw := make([][]byte, len(digests))
@@ -180,7 +183,10 @@ func isOneOf(digests [][]byte, one []byte) bool {
 }
 
 // live returns a key by its ID if it may be used. Errors: as of verify.
-func (k *Keys) live(ctx context.Context, id string) (APIKey, error) {
+func (k *Keys) live(ctx context.Context, id string, admit Admit) (APIKey, error) {
+	if err := admit(actorOf(id)); err != nil {
+		return APIKey{}, err
+	}
 	key, err := k.store.APIKeyByID(ctx, id)
 	if err != nil {
 		return APIKey{}, lookedUp(err)

@@ -37,6 +37,7 @@ type ExchangeRequest struct {
 	Resource string
 	Audience string        // empty, or the public URL
 	Lifetime time.Duration // 0, or from 1 s to MaxExchanged: never beyond the credential's own
+	Admit    Admit         // as for VerifyAdmitted; nil admits everything
 }
 
 // Exchanged is a token that was made here.
@@ -49,23 +50,27 @@ type Exchanged struct {
 
 // Exchange makes a token for the holder of a credential, which may itself have been made here. It holds no longer than the
 // credential does: revoking an API key ends its tokens at their next use. Errors: ErrRefused, ErrUnavailable, ErrScope,
-// ErrTarget, *spec.InvalidError for the lifetime.
+// ErrTarget, *spec.InvalidError for the lifetime, and those of Admit. With ErrScope and ErrTarget comes the holder.
 func (v *Verifier) Exchange(ctx context.Context, r ExchangeRequest) (Exchanged, error) {
 	if r.Lifetime < 0 || r.Lifetime > MaxExchanged || r.Lifetime > 0 && r.Lifetime < time.Second {
 		return Exchanged{}, invalid("expires_in", "must be from 1 to 600")
 	}
-	p, err := v.Verify(ctx, r.Credential)
+	if r.Admit == nil {
+		r.Admit = admitAll
+	}
+	p, err := v.VerifyAdmitted(ctx, r.Credential, r.Admit)
 	if err != nil {
 		return Exchanged{}, err
 	}
+	holder := p
 	if p.Scopes, err = narrowed(p.Scopes, r.Scopes); err != nil {
-		return Exchanged{}, err
+		return Exchanged{Holder: holder}, err
 	}
 	if r.Audience != "" && r.Audience != v.base {
-		return Exchanged{}, ErrTarget
+		return Exchanged{Holder: holder}, ErrTarget
 	}
 	if err := v.aim(&p, r.Resource); err != nil {
-		return Exchanged{}, err
+		return Exchanged{Holder: holder}, err
 	}
 	now := v.clock()
 	life := r.Lifetime

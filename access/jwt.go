@@ -46,7 +46,7 @@ func newParser() *jwt.Parser {
 
 // verifyJWT says whose token a text is. What a token says about itself is used for one thing before its signature is
 // verified: to find the issuer, and the key, that it must be of.
-func (v *Verifier) verifyJWT(ctx context.Context, text string) (Principal, error) {
+func (v *Verifier) verifyJWT(ctx context.Context, text string, admit Admit) (Principal, error) {
 	if len(text) > maxJWTBytes || !jwtForm.MatchString(text) {
 		return Principal{}, refused(reasonMalformed)
 	}
@@ -66,7 +66,7 @@ func (v *Verifier) verifyJWT(ctx context.Context, text string) (Principal, error
 	if err := from.check(c); err != nil {
 		return Principal{}, err
 	}
-	return v.holder(ctx, from, c)
+	return v.holder(ctx, from, c, admit)
 }
 
 // parseRefusal keeps our own errors and drops the words of the library, which repeat what they are about.
@@ -160,7 +160,7 @@ func (t *trusted) check(c *claims) error {
 }
 
 // holder makes the principal of verified and checked claims.
-func (v *Verifier) holder(ctx context.Context, from *trusted, c *claims) (Principal, error) {
+func (v *Verifier) holder(ctx context.Context, from *trusted, c *claims, admit Admit) (Principal, error) {
 	ns, ok := from.namespaceOf(c.namespace)
 	if !ok {
 		return Principal{}, refused(reasonNamespace)
@@ -171,7 +171,7 @@ func (v *Verifier) holder(ctx context.Context, from *trusted, c *claims) (Princi
 		Signals: c.signals, Expires: &expires, issuer: from.Name,
 	}
 	if from.own {
-		return v.exchanged(ctx, p, c)
+		return v.exchanged(ctx, p, c, admit)
 	}
 	p.Actor = from.Name + "#" + c.subject
 	if c.subject == "" || spec.CheckName("actor", p.Actor) != nil {
@@ -181,7 +181,7 @@ func (v *Verifier) holder(ctx context.Context, from *trusted, c *claims) (Princi
 }
 
 // exchanged finishes the principal of a token made here, which holds only as long as what it was exchanged for.
-func (v *Verifier) exchanged(ctx context.Context, p Principal, c *claims) (Principal, error) {
+func (v *Verifier) exchanged(ctx context.Context, p Principal, c *claims, admit Admit) (Principal, error) {
 	p.Method, p.Actor = ByExchange, c.subject
 	if spec.CheckName("actor", p.Actor) != nil {
 		return Principal{}, refused(reasonClaims)
@@ -189,7 +189,7 @@ func (v *Verifier) exchanged(ctx context.Context, p Principal, c *claims) (Princ
 	kind, parent := parentOf(c.parent)
 	switch kind {
 	case parentKey:
-		key, err := v.keys.live(ctx, parent)
+		key, err := v.keys.live(ctx, parent, admit)
 		if err != nil {
 			return Principal{}, err
 		}

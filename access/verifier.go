@@ -147,14 +147,26 @@ func (v *Verifier) Run(ctx context.Context) error {
 	return all.Wait()
 }
 
+// Admit is asked before an API key is looked up, for what stands for it: its text, or the actor of its holder where a token
+// that was exchanged for it is verified. Neither is ever a hook's token. Its error is that of the verification, and nothing is
+// looked up then.
+type Admit func(key string) error
+
+func admitAll(string) error { return nil }
+
 // Verify says whose credential a text is: an API key, or a JWT. Errors: ErrRefused, with a *RefusedError for its reason,
 // and ErrUnavailable; the Principal is then zero.
 func (v *Verifier) Verify(ctx context.Context, credential string) (Principal, error) {
+	return v.VerifyAdmitted(ctx, credential, admitAll)
+}
+
+// VerifyAdmitted is Verify where not everything may be looked up. Its errors are those of admit, too.
+func (v *Verifier) VerifyAdmitted(ctx context.Context, credential string, admit Admit) (Principal, error) {
 	verify := v.verifyJWT
 	if tokens.IsAPIKey(credential) {
 		verify = v.keys.verify
 	}
-	p, err := verify(ctx, credential)
+	p, err := verify(ctx, credential, admit)
 	if err != nil {
 		return Principal{}, err
 	}

@@ -43,6 +43,12 @@ func newCredentials(t *testing.T, url string) *credentials {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
+	return newCredentialsOn(t, pool)
+}
+
+// newCredentialsOn is newCredentials over connections of the test's.
+func newCredentialsOn(t *testing.T, pool *pgxpool.Pool) *credentials {
+	t.Helper()
 	store := db.Open(pool, db.Config{})
 	signing, err := tokens.NewSignKeys([]tokens.Key{{ID: "s1", Secret: bytes.Repeat([]byte("s"), 32)}})
 	if err != nil {

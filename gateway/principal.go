@@ -11,7 +11,6 @@ import (
 	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/inbox"
 	"github.com/flowgate-go/flowgate/spec"
-	"github.com/flowgate-go/flowgate/tokens"
 )
 
 // authenticator says who makes a request, or refuses it for the want of a credential.
@@ -43,8 +42,8 @@ func (g *Gateway) whoIs(c *fiber.Ctx, k *call, credential string) (who access.Pr
 	if g.config.Access == nil {
 		return access.Principal{}, invalid
 	}
-	err = g.withCredential(c.UserContext(), k, credential, func() (spec.Namespace, error) {
-		who, err = g.config.Access.Verify(c.UserContext(), credential)
+	err = g.withCredential(c.UserContext(), k, func(admit access.Admit) (spec.Namespace, error) {
+		who, err = g.config.Access.VerifyAdmitted(c.UserContext(), credential, admit)
 		return who.Namespace, err
 	})
 	if errors.Is(err, access.ErrRefused) {
@@ -53,21 +52,24 @@ func (g *Gateway) whoIs(c *fiber.Ctx, k *call, credential string) (who access.Pr
 	return who, err
 }
 
-// withCredential has a credential used. One that has to be looked up is counted as a token of a hook is: a stranger cannot
-// have the database asked as often as it likes.
-func (g *Gateway) withCredential(ctx context.Context, k *call, credential string, use func() (spec.Namespace, error)) (err error) {
-	if _, malformed := tokens.ParseAPIKey(credential); malformed == nil {
-		v, err := g.limiter.visitKey(ctx, k, credential)
-		defer func() { v.end(err) }()
-		if err != nil {
-			return err
+// withCredential has a credential used, which tells its namespace if it is good. One that has to be looked up, itself or the
+// key that it was exchanged for, is counted as a token of a hook is: a stranger cannot have the database asked as often as it
+// likes.
+func (g *Gateway) withCredential(
+	ctx context.Context, k *call, use func(access.Admit) (spec.Namespace, error),
+) (err error) {
+	var v *visit
+	var ns spec.Namespace
+	defer func() {
+		if v != nil {
+			v.ns, v.found = ns, ns != ""
+			v.end(err)
 		}
-		v.ns, err = use()
-		v.found = err == nil
-		k.noteRefused(err)
+	}()
+	ns, err = use(func(key string) (err error) {
+		v, err = g.limiter.visitKey(ctx, k, key)
 		return err
-	}
-	_, err = use()
+	})
 	k.noteRefused(err)
 	return err
 }

@@ -65,19 +65,22 @@ func (g *Gateway) exchangeToken(c *fiber.Ctx, k *call) error {
 		return k.oauthRefused(c, bad)
 	}
 	var made access.Exchanged
-	err := g.withCredential(c.UserContext(), k, request.Credential, func() (spec.Namespace, error) {
+	err := g.withCredential(c.UserContext(), k, func(admit access.Admit) (spec.Namespace, error) {
 		var err error
+		request.Admit = admit
 		made, err = g.config.Access.Exchange(c.UserContext(), request)
 		return made.Holder.Namespace, err
 	})
+	if made.Holder.Namespace != "" { // who asks is known, whatever is answered
+		k.who, k.authenticated, k.trusted = made.Holder, true, true
+		if err := g.limiter.caller(c.UserContext(), k, k.who); err != nil {
+			return err
+		}
+	}
 	if bad := oauthRefusal(err); bad != nil {
 		return k.oauthRefused(c, bad)
 	}
 	if err != nil {
-		return err
-	}
-	k.who, k.authenticated, k.trusted = made.Holder, true, true
-	if err := g.limiter.caller(c.UserContext(), k, k.who); err != nil {
 		return err
 	}
 	k.verdict = engine.VerdictAccepted

@@ -43,7 +43,8 @@ func (l *limiter) visit(ctx context.Context, k *call, token string) (*visit, err
 	return v, v.lookUp(l.clock())
 }
 
-// visitKey is visit for an API key that is well-formed. It is not trusted before it was looked up: it may be revoked.
+// visitKey is visit for an API key, which its text or its holder stands for. It is not trusted before it was looked up: it may be
+// revoked.
 func (l *limiter) visitKey(ctx context.Context, k *call, key string) (*visit, error) {
 	v := &visit{limiter: l, call: k, ctx: ctx, key: sha256.Sum256([]byte(key))}
 	if _, v.known = l.known.Get(v.key); v.known {
