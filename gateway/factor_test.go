@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/ingress"
 	"github.com/flowgate-go/flowgate/spec"
+	"github.com/flowgate-go/flowgate/tokens"
 )
 
 // A hook that requires a credential is not answered, withdrawn or even confirmed by its token alone.
@@ -79,6 +81,36 @@ func TestFactor_credential(t *testing.T) {
 	if n := s.gw.inFlight.used.Load(); n != 0 {
 		t.Errorf("%d slots are lost", n)
 	}
+}
+
+// Who holds a hook's token is asked for a credential, and spends what its own address may look up when it guesses one: not, from
+// an address that is never suspect, what all others look up with.
+func TestFactor_guesses_count(t *testing.T) {
+	t.Parallel()
+	s, c, breaker := limitedGuarded(t, Limits{Failures: Rate{PerSecond: 1, Burst: 3}})
+	_, key := c.key("default", nil)
+	path := "/callbacks/flow/hooks/" + s.as(key).open("r", doorInput{Hook: "known", Stay: true})
+	seen := statements(breaker, func() {
+		for range 100 {
+			guess, err := tokens.NewAPIKey(rand.Reader)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := s.as(guess.Reveal()).call("POST", path, `1`); r.status != 401 && r.status != 429 {
+				t.Errorf("got %d", r.status)
+			}
+		}
+	})
+	looked := 0
+	for _, sql := range seen {
+		if strings.Contains(sql, "name: FindAPIKeys") {
+			looked++
+		}
+	}
+	if most := 3 + DefaultLimits().suspect().Burst; looked == 0 || looked > most {
+		t.Errorf("%d guesses were looked up, want at most %d", looked, most)
+	}
+	checkAccepted(t, s.as(key).call("POST", path, `1`))
 }
 
 // pager is a HookVerifier of one source, whose signature is a word.

@@ -131,11 +131,11 @@ func (g *Gateway) charge(res *fasthttp.Response, k *call) {
 	default:
 		return
 	}
-	if k.trusted {
+	if k.owes { // also of who holds a token and guesses the credential that its hook wants beside it
+		g.limiter.lookedUpInVain(k.peer)
 		return
 	}
-	if k.owes {
-		g.limiter.lookedUpInVain(k.peer)
+	if k.trusted {
 		return
 	}
 	if r := g.limiter.failed(k.peer); r != nil && !k.lookedUp {
