@@ -55,7 +55,8 @@ type Config struct {
 	MaxBody int
 	// MaxInFlight bounds the requests in work at once; one more is answered 503.
 	MaxInFlight int
-	// MaxWaiters bounds the requests parked by ?wait; one more is answered with the present state at once.
+	// MaxWaiters bounds the requests parked by ?wait; one more is answered with the present state at once. Half of them are
+	// for namespaces that have less than Limits.NamespaceShare of them.
 	MaxWaiters int
 	// DrainTimeout bounds how long Serve finishes requests after its context ended. It should exceed 7.5 s, the time a
 	// request may take to arrive and to be answered.

@@ -26,7 +26,7 @@ type Gateway struct {
 	overload     overload
 
 	inFlight slots
-	waiters  slots
+	waiters  places
 	// drain is done from Drain on; parked requests watch it.
 	drain     context.Context
 	stopDrain context.CancelFunc
@@ -46,7 +46,7 @@ func New(cfg Config) (*Gateway, error) {
 	cfg = cfg.withDefaults()
 	g := &Gateway{
 		config: cfg, engine: cfg.Engine, publicHost: host,
-		inFlight: slots{limit: int64(cfg.MaxInFlight)}, waiters: slots{limit: int64(cfg.MaxWaiters)},
+		inFlight: slots{limit: int64(cfg.MaxInFlight)}, waiters: newPlaces(cfg.MaxWaiters, cfg.Limits.share(cfg.MaxWaiters)),
 		limiter:  newLimiter(cfg, rand.Float64),
 		overload: overload{wait: cfg.Engine.AcceptWait, limit: cfg.Limits.AcceptWait},
 	}

@@ -133,10 +133,10 @@ func (g *Gateway) showRun(c *fiber.Ctx, k *call) error {
 // when a drain begins, gets the present state at once.
 func (g *Gateway) snapshot(ctx context.Context, k *call, wait time.Duration) (engine.Snapshot, error) {
 	run, err := k.handle.Snapshot(ctx, k.run)
-	if err != nil || wait == 0 || run.ClosedAt != nil || g.Draining() || !g.waiters.take() {
+	if err != nil || wait == 0 || run.ClosedAt != nil || g.Draining() || !g.waiters.take(k.who.Namespace) {
 		return run, err
 	}
-	defer g.waiters.give()
+	defer g.waiters.give(k.who.Namespace)
 
 	var ended engine.Snapshot
 	g.park(ctx, k, wait, func(ctx context.Context) { ended, err = k.handle.Wait(ctx, k.run) })

@@ -83,10 +83,10 @@ func (g *Gateway) updateResult(
 	ctx context.Context, k *call, run spec.RunID, id spec.UpdateID, wait time.Duration,
 ) (engine.UpdateResult, error) {
 	u, err := k.handle.UpdateResult(ctx, run, id)
-	if err != nil || wait == 0 || u.State != engine.UpdateOpen || g.Draining() || !g.waiters.take() {
+	if err != nil || wait == 0 || u.State != engine.UpdateOpen || g.Draining() || !g.waiters.take(k.who.Namespace) {
 		return u, err
 	}
-	defer g.waiters.give()
+	defer g.waiters.give(k.who.Namespace)
 	g.park(ctx, k, wait, func(ctx context.Context) { u, err = k.handle.WaitUpdate(ctx, run, id) })
 	if u.State != "" {
 		return u, err
