@@ -198,7 +198,7 @@ func TestLetters_hostile(t *testing.T) {
 		checkProblem(t, l.call("POST", path+decision, `[]`), 400, "malformed-payload")
 		checkProblem(t, l.call("POST", path+decision, `{`), 400, "malformed-payload")
 		checkProblem(t, l.call("POST", path+decision, `{}`, "Content-Type", "text/plain"), 415, "unsupported-media-type")
-		checkProblem(t, l.call("POST", path+decision, strings.Repeat(" ", 2<<20)), 413, "payload-too-large")
+		checkProblem(t, l.call("POST", path+decision, strings.Repeat(" ", 1<<20)), 413, "payload-too-large")
 		checkProblem(t, l.call("GET", path+decision, ""), 405, "method-not-allowed")
 	}
 	checkProblem(t, l.call("DELETE", path, ""), 405, "method-not-allowed")
