@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 	"ingress":                  {"spec", "tokens", "internal/canon", "mapping", "inbox", "engine"},
 	"gateway":                  {"spec", "tokens", "access", "engine", "ingress", "inbox", "gateway/internal/..."},
 	"steps/...":                {"spec", "tokens", "internal/canon", "engine"},
-	"app":                      {"spec", "tokens", "migrations", "internal/pgembed", "db", "access", "engine", "gateway", "ingress", "inbox", "quota/redis", "steps/..."},
+	"app":                      {"spec", "tokens", "migrations", "internal/canon", "internal/pgembed", "db", "access", "engine", "gateway", "ingress", "inbox", "quota/redis", "steps/..."},
 	"quota/redis":              {"spec"},
 	"cmd/flowgate":             {"app", "examples/workflows"},
 	"examples/workflows":       {"spec", "engine", "flow"},

@@ -17,6 +17,7 @@ import (
 	"github.com/flowgate-go/flowgate/gateway"
 	"github.com/flowgate-go/flowgate/inbox"
 	"github.com/flowgate-go/flowgate/ingress"
+	"github.com/flowgate-go/flowgate/spec"
 	"github.com/flowgate-go/flowgate/tokens"
 )
 
@@ -38,6 +39,7 @@ type parts struct {
 	trustedProxies []netip.Prefix
 	dev, openAPI   bool
 	limits         limitParts
+	namespaces     map[spec.Namespace]gateway.NamespaceRules
 	steps          stepParts
 	inbox          inboxParts
 	clock          func() time.Time // nil: time.Now
@@ -172,6 +174,7 @@ func (p *process) makeGateway(context.Context) error {
 		Ingress: receiver, Inbox: p.box,
 		DrainTimeout: drainWithin, TrustedProxies: p.trustedProxies,
 		MaxInFlight: p.limits.inFlight, Limits: p.limits.limits, Quota: p.limits.gatewayQuota(),
+		Namespaces: p.namespaces,
 	}
 	if receiver != nil { // a nil one in an interface is none that is absent
 		cfg.HookVerifier = receiver

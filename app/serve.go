@@ -61,6 +61,7 @@ type serveCommand struct {
 	signKeySettings
 	issuerSetting
 	limitSettings
+	namespaceSetting
 	ingressSettings
 	OpenAPI bool `name:"open-api" help:"Let everybody who reaches the listener use the API; on a loopback address only."`
 }
@@ -93,6 +94,9 @@ func (c serveCommand) Run(ctx context.Context, in invocation) error {
 	}
 	from.listen, from.openAPI, from.trustedProxies = c.Listen, c.OpenAPI, proxies
 	if from.limits, err = c.limits(); err != nil {
+		return err
+	}
+	if from.namespaces, err = c.namespaces(); err != nil {
 		return err
 	}
 	if len(from.registrations) == 0 {

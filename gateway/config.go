@@ -13,6 +13,7 @@ import (
 	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/inbox"
 	"github.com/flowgate-go/flowgate/ingress"
+	"github.com/flowgate-go/flowgate/spec"
 )
 
 // Defaults of Config, and the fixed times of the surface.
@@ -69,6 +70,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// Limits say how much of what is served.
 	Limits Limits
+	// Namespaces are the rules of single namespaces; the others have none of their own.
+	Namespaces map[spec.Namespace]NamespaceRules
 	// Quota is an exact limit over several gateways; nil is none. When it fails, callbacks are served within Limits and
 	// the API answers 503.
 	Quota Quota

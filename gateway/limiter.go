@@ -44,6 +44,7 @@ type limiter struct {
 	known          *throttle.Memory[tokenKey, spec.Namespace] // tokens that were found to be there
 	hooks          *throttle.Keyed[tokenKey]
 	namespaces     *throttle.Keyed[spec.Namespace]
+	own            map[spec.Namespace]*throttle.Bucket // of namespaces with a rate of their own; nil: none
 	shares         *throttle.Shares[spec.Namespace]
 	principals     *throttle.Keyed[principalKey]
 	apiKeys        *throttle.Keyed[tokenKey]
@@ -66,6 +67,7 @@ func newLimiter(cfg Config, chance func() float64) *limiter {
 		known:          throttle.NewMemory[tokenKey, spec.Namespace](l.Keys),
 		hooks:          throttle.NewKeyed[tokenKey](l.Hook, throttle.Unlimited(), l.Keys, clock),
 		namespaces:     throttle.NewKeyed[spec.Namespace](l.Namespace, l.Namespace.Times(10), l.Keys, clock),
+		own:            ownBuckets(cfg.Namespaces),
 		shares:         throttle.NewShares[spec.Namespace](l.share(cfg.MaxInFlight)),
 		principals:     throttle.NewKeyed[principalKey](l.Principal, l.Principal.Times(10), l.Keys, clock),
 		apiKeys:        throttle.NewKeyed[tokenKey](l.Principal.Times(2), throttle.Unlimited(), l.Keys, clock),
@@ -185,8 +187,11 @@ func (l *limiter) caller(ctx context.Context, k *call, who access.Principal) err
 
 // namespace applies the limits of a namespace, and takes of its share for as long as the call is in work.
 func (l *limiter) namespace(k *call, ns spec.Namespace, now time.Time) error {
-	if !l.limits.Namespace.IsUnlimited() {
-		bucket := l.namespaces.Bucket(ns, now)
+	bucket, own := l.own[ns]
+	if !own && !l.limits.Namespace.IsUnlimited() {
+		bucket = l.namespaces.Bucket(ns, now)
+	}
+	if bucket != nil {
 		wait, ok := bucket.Take(now)
 		k.tell("namespace", bucket, now)
 		if !ok {

@@ -61,6 +61,10 @@ var (
 		code: "invalid-argument", status: 400, verdict: engine.VerdictInvalid,
 		title: "Invalid argument", detail: "An identifier, a field or a parameter breaks a rule; violations name it.",
 	}
+	keyRequired = &problem{
+		code: "idempotency-key-required", status: 400, verdict: engine.VerdictInvalid,
+		title: "Idempotency key required", detail: "The namespace takes messages only under an ID of the caller's: send it as Idempotency-Key.",
+	}
 	keyInvalid = &problem{
 		code: "idempotency-key-invalid", status: 400, verdict: engine.VerdictInvalid,
 		title: "Idempotency key invalid", detail: "An idempotency key must be given once and be 1 to 255 bytes of printable UTF-8 with no space at either end.",

@@ -30,12 +30,12 @@ func (g *Gateway) sendSignal(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	id := spec.SignalID(k.key)
-	if id == "" {
-		id = spec.SignalID(g.engine.NewID())
+	id, err := g.identity(k, k.key)
+	if err != nil {
+		return err
 	}
 	r, err := k.handle.SendSignal(c.UserContext(), engine.SignalRequest{
-		RunID: k.run, SignalID: id, Name: k.name, Payload: payload, Source: sourceAPI, Actor: k.who.Actor,
+		RunID: k.run, SignalID: spec.SignalID(id), Name: k.name, Payload: payload, Source: sourceAPI, Actor: k.who.Actor,
 	})
 	if err != nil {
 		return err

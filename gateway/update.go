@@ -33,12 +33,12 @@ func (g *Gateway) sendUpdate(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	id := spec.UpdateID(k.key)
-	if id == "" {
-		id = spec.UpdateID(g.engine.NewID())
+	id, err := g.identity(k, k.key)
+	if err != nil {
+		return err
 	}
 	r, err := k.handle.SendUpdate(c.UserContext(), engine.UpdateRequest{
-		RunID: k.run, UpdateID: id, Name: k.name, Payload: payload, Source: sourceAPI, Actor: k.who.Actor,
+		RunID: k.run, UpdateID: spec.UpdateID(id), Name: k.name, Payload: payload, Source: sourceAPI, Actor: k.who.Actor,
 	})
 	if err != nil {
 		return err

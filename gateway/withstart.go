@@ -46,10 +46,8 @@ func (g *Gateway) withStartOf(c *fiber.Ctx, k *call, member string) (withStart, 
 	if k.key != "" {
 		w.id = k.key
 	}
-	if w.id == "" {
-		w.id = g.engine.NewID()
-	}
-	return w, nil
+	w.id, err = g.identity(k, w.id)
+	return w, err
 }
 
 func (k *call) startOf(fields envelope, run string) (engine.StartRequest, error) {
