@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -25,18 +26,16 @@ func TestProof_engines_that_hand_over_do_what_the_model_does(t *testing.T) {
 			if taken == 0 {
 				t.Error("no message was ever taken")
 			}
-			if w.ask(&taken, `select count(*) from events where type = 'step.completed'`); taken == 0 {
-				t.Error("no step was ever done")
-			}
 		})
 	}
 }
 
 // forward is a trace whose clock is never set back. When it is, a message bears the time of the event before it, and a
-// claim waits until the clock comes there; who hands its turn over does not.
+// claim waits until the clock comes there; who hands its turn over does not. Steps are not done in it: how many turns there
+// are for the outcomes of several is a matter of chance, and a run that is blocked counts them.
 func forward(trace proof.Trace) proof.Trace {
 	for i := range trace {
 		trace[i].For = trace[i].For.Abs()
 	}
-	return trace
+	return slices.DeleteFunc(trace, func(o proof.Operation) bool { return o.Verb == proof.Work })
 }
