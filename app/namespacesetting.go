@@ -3,9 +3,7 @@ package app
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -46,7 +44,7 @@ func (s namespaceSetting) namespaces() (map[spec.Namespace]gateway.NamespaceRule
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
+	if err := decoder.Decode(&file); err != nil {
 		return nil, setting(settingNamespacesFile, `must be {"namespaces":{"NAME":{"requests":"100/s:200","require_idempotency_key":true}}}, either of the two left out at will`)
 	}
 	if len(file.Namespaces) > maxNamespaces {

@@ -16,8 +16,7 @@ import (
 
 // While steps are held, none seems to be due to a claim. proof.work lets the clock come to where the last event of the runs
 // is, and says whether there is anything to do: an outcome bears the time of the event before it when that is later, and so
-// might come too late. proof.done holds steps again once none is due and none under way, nor any turn where turns are taken
-// meanwhile.
+// might come too late. proof.done holds steps again once none is due and none under way.
 const stepSQL = `
 create function proof.work(spaces text[]) returns boolean language plpgsql volatile as $$ begin
 	perform setval('proof.micros', greatest(pg_sequence_last_value('proof.micros'), (
@@ -25,16 +24,14 @@ create function proof.work(spaces text[]) returns boolean language plpgsql volat
 		where namespace = any(spaces))::bigint));
 	return exists (select from tasks where kind = 'step' and run_after <= statement_timestamp());
 end $$;
-create function proof.done(turns boolean, patience interval) returns boolean language plpgsql volatile as $$ begin
-	while exists (select from tasks where kind = 'step' and (worker is not null or run_after <= statement_timestamp()))
-		or turns and exists (select from runs where workflow = any('{proof.plain,proof.cooperative}')
-			and wake_at <= statement_timestamp()) loop -- in one statement: what is done makes turns due, which make more to do
+create function proof.done(patience interval) returns boolean language plpgsql volatile as $$ begin
+	while exists (select from tasks where kind = 'step' and (worker is not null or run_after <= statement_timestamp())) loop
 		if pg_catalog.clock_timestamp() > pg_catalog.statement_timestamp() + patience then
 			return false;
 		end if;
 		perform pg_sleep(0.0003);
 	end loop;
-	perform setval('proof.idle', 1), setval('proof.held', 1);
+	perform setval('proof.idle', 1);
 	return true;
 end $$;
 create function proof.left_over(spaces text[]) returns bigint language sql volatile as $$ -- in one statement, as above
@@ -44,25 +41,15 @@ create function proof.left_over(spaces text[]) returns bigint language sql volat
 $$;
 `
 
-// work lets steps be done until none is due, and then holds them. Where engines hand
-// turns over, turns are taken meanwhile.
+// work lets steps be done until none is due, and then holds them.
 func (w *world) work(trace string) {
 	w.t.Helper()
 	var due bool
 	if w.ask(&due, "select proof.work($1)", spaces(trace)); !due {
 		return
 	}
-	hands := w.mode != claims
-	if hands {
-		w.release()
-	}
 	w.exec("select setval('proof.idle', 0)")
-	w.nudgeUntil("done", func(e *rig) {
-		e.LookForTasks()
-		if hands {
-			e.Nudge()
-		}
-	}, "select proof.done($1, $2)", hands)
+	w.nudgeUntil("done", func(e *rig) { e.LookForTasks() }, "select proof.done($1)")
 	w.unclaimed()
 }
 

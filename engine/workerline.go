@@ -88,12 +88,14 @@ func (w *worker) reserve(want db.TaskWant) bool {
 	return true
 }
 
-// takes says that there is room for each of the tasks: if there is not, others are to be told of them.
+// takes says that there is room for all of the tasks together: if there is not, others are to be told of them.
 func (w *worker) takes(wants []db.TaskWant) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	more := map[*line]int{}
 	for _, want := range wants {
-		if l := w.lineOf(want); l == nil || l.used >= l.slots || w.closing {
+		l := w.lineOf(want)
+		if more[l]++; l == nil || l.used+more[l] > l.slots || w.closing {
 			return false
 		}
 	}

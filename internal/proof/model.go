@@ -31,8 +31,6 @@ type Model struct {
 	// Outcome says which step the event of a seq is the outcome of, if it is one: of several steps that are done at the
 	// same time, the order is the engine's. It may be nil.
 	Outcome func(run history.RunKey, seq int64) (spec.StepID, bool)
-	// HandsOver says that turns are taken as soon as they are due, also while steps are done.
-	HandsOver bool
 
 	runs   map[history.RunKey]*modelRun
 	order  []history.RunKey // as started

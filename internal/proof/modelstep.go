@@ -84,18 +84,10 @@ func (r *modelRun) work(m *Model) error {
 			return err
 		}
 		maps.DeleteFunc(outcomes, func(key history.TaskKey, _ history.Message) bool { return r.tasks[key] == nil })
-		turn := m.HandsOver && r.due(m)
-		if len(outcomes) == 0 && !turn {
+		if len(outcomes) == 0 {
 			return nil
 		}
-		key, said := r.nextOutcome(m, outcomes)
-		if turn && !said {
-			if err := r.turn(m); err != nil {
-				return err
-			}
-			continue
-		}
-		if _, err := r.accept(m, outcomes[key]); err != nil {
+		if _, err := r.accept(m, outcomes[r.nextOutcome(m, outcomes)]); err != nil {
 			return err
 		}
 	}
@@ -103,19 +95,16 @@ func (r *modelRun) work(m *Model) error {
 }
 
 // nextOutcome is the step whose outcome is the next event, by what the engine stored, or the first by ID.
-func (r *modelRun) nextOutcome(m *Model, outcomes map[history.TaskKey]history.Message) (key history.TaskKey, said bool) {
+func (r *modelRun) nextOutcome(m *Model, outcomes map[history.TaskKey]history.Message) history.TaskKey {
 	keys := slices.SortedFunc(maps.Keys(outcomes), func(a, b history.TaskKey) int { return strings.Compare(a.ID, b.ID) })
-	if m.Outcome != nil && (m.HandsOver || len(keys) > 1) {
+	if m.Outcome != nil && len(keys) > 1 {
 		step, ok := m.Outcome(r.run.Key, r.run.NextSeq)
-		key = history.TaskKey{Generation: r.run.Generation, Kind: history.TaskStep, ID: string(step)}
+		key := history.TaskKey{Generation: r.run.Generation, Kind: history.TaskStep, ID: string(step)}
 		if ok && outcomes[key] != nil {
-			return key, true
+			return key
 		}
 	}
-	if len(keys) == 0 {
-		return key, false
-	}
-	return keys[0], false
+	return keys[0]
 }
 
 // attempts makes the attempts that are due. It notes the outcomes that they come to.
