@@ -99,7 +99,7 @@ func (w *world) model(trace string) *proof.Model {
 	limits.Backlog, limits.OpenUpdates, limits.TurnEvents = l.Backlog, l.OpenUpdates, l.TurnEvents
 	return &proof.Model{
 		Trace: trace, Now: w.now(), Limits: limits, Digest: w.hostDigest, Holder: w.holders(trace),
-		Seed: engine.IdempotencyKey, Outcome: w.outcome,
+		Stored: w.stored, Seed: engine.IdempotencyKey, Outcome: w.outcome,
 	}
 }
 

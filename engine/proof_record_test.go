@@ -143,19 +143,45 @@ func (r *recordReader) hook(row pgx.CollectableRow) (none struct{}, err error) {
 }
 
 func (r *recordReader) event(row pgx.CollectableRow) (none struct{}, err error) {
+	run, e, err := scanEvent(row)
+	if err == nil {
+		r.byID[run].Events = append(r.byID[run].Events, e)
+	}
+	return none, err
+}
+
+func scanEvent(row pgx.CollectableRow) (run int64, e history.Event, err error) {
 	var (
-		run, seq   int64
+		seq        int64
 		generation int
 		at         time.Time
 		stored     history.Encoded
 	)
-	if err := row.Scan(&run, &seq, &generation, &stored.Type, &at, &stored.Data, &stored.Payload); err != nil {
-		return none, err
+	if err = row.Scan(&run, &seq, &generation, &stored.Type, &at, &stored.Data, &stored.Payload); err != nil {
+		return run, e, err
 	}
-	e, err := history.Decode(generation, seq, at, stored)
+	e, err = history.Decode(generation, seq, at, stored)
+	return run, e, err
+}
+
+// stored words the events of a run from a seq on.
+func (w *world) stored(key history.RunKey, from int64) []string {
+	w.t.Helper()
+	rows, err := w.pool.Query(w.t.Context(), `select e.run, e.seq, e.generation, e.type, e.at, e.data, e.payload
+		from runs r join events e on e.run = r.id where r.namespace = $1 and r.run_id = $2 and e.seq >= $3 order by e.seq`,
+		string(key.Namespace), string(key.RunID), from)
 	if err != nil {
-		return none, err
+		w.t.Fatal(err)
 	}
-	r.byID[run].Events = append(r.byID[run].Events, e)
-	return none, nil
+	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (string, error) {
+		_, e, err := scanEvent(row)
+		if err != nil {
+			return "", err
+		}
+		return proof.EventLine(e)
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return lines
 }

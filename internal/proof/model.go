@@ -25,6 +25,9 @@ type Model struct {
 	// Holder says which hook of which run won a token of the host where several wanted it at the same time: the one thing
 	// that the order of turns decides. It may be nil.
 	Holder func(history.TokenDigest) (history.RunKey, spec.HookID, bool)
+	// Stored gives the events of a run from a seq on, as EventLine words them: whether the loser of a token was decided
+	// before or after the winner shows in nothing else. It may be nil.
+	Stored func(run history.RunKey, from int64) []string
 
 	// Seed is what the chance of a step's pauses comes from.
 	Seed func(run history.RunKey, generation int, step string) string
@@ -35,6 +38,7 @@ type Model struct {
 	runs   map[history.RunKey]*modelRun
 	order  []history.RunKey // as started
 	tokens map[history.TokenDigest]hookKey
+	won    map[history.TokenDigest]bool // of them, in this round of turns
 	broken map[history.RunKey]string
 	minted int
 }
@@ -206,6 +210,7 @@ func (m *Model) timeOf(r *modelRun) time.Time {
 
 // turns takes the turns of all runs until none is due.
 func (m *Model) turns() error {
+	m.won = map[history.TokenDigest]bool{}
 	for _, key := range m.order {
 		r := m.runs[key]
 		for n := 0; r.due(m); n++ {

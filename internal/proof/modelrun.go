@@ -105,13 +105,9 @@ func (r *modelRun) state() (*history.State, error) {
 	return history.Fold(r.run.Key, carried, events)
 }
 
-// turn takes one turn, deciding it again as long as hooks are refused.
+// turn takes one turn.
 func (r *modelRun) turn(m *Model) error {
-	rejected := map[spec.HookID]history.Rejection{}
-	out, err := r.decide(m, rejected)
-	for err == nil && r.refuse(m, out, rejected) {
-		out, err = r.decide(m, rejected)
-	}
+	out, err := r.outcome(m)
 	if err != nil {
 		return err
 	}
@@ -135,7 +131,7 @@ func (r *modelRun) turn(m *Model) error {
 	}
 	for _, h := range out.NewHooks {
 		r.hooks[h.ID] = h
-		m.tokens[h.Grant.Digest] = hookKey{r.run.Key, h.ID}
+		m.tokens[h.Grant.Digest], m.won[h.Grant.Digest] = hookKey{r.run.Key, h.ID}, true
 	}
 	if err := r.append(out.Events); err != nil {
 		return err
@@ -273,39 +269,3 @@ func (m *Model) createHook(s *history.State, w Wish) history.Command {
 	return c
 }
 
-// refuse notes the new hooks whose token or ID is taken, and says whether there is one.
-func (r *modelRun) refuse(m *Model, out history.Outcome, rejected map[spec.HookID]history.Rejection) (again bool) {
-	mine := map[history.TokenDigest]hookKey{}
-	for _, h := range out.NewHooks {
-		self := hookKey{r.run.Key, h.ID}
-		owner, owned := mine[h.Grant.Digest]
-		if !owned {
-			owner, owned = m.owner(h.Grant.Digest)
-		}
-		_, used := r.hooks[h.ID]
-		switch {
-		case owned && owner != self:
-			rejection := history.Rejection{Reason: history.RejectTaken}
-			if owner.run.Namespace == r.run.Key.Namespace {
-				rejection.OwnerRun = owner.run.RunID
-			}
-			rejected[h.ID], again = rejection, true
-		case used:
-			rejected[h.ID], again = history.Rejection{Reason: history.RejectIDUsed}, true
-		default:
-			mine[h.Grant.Digest] = self
-		}
-	}
-	return again
-}
-
-func (m *Model) owner(d history.TokenDigest) (hookKey, bool) {
-	if known, ok := m.tokens[d]; ok {
-		return known, true
-	}
-	if m.Holder == nil {
-		return hookKey{}, false
-	}
-	run, hook, ok := m.Holder(d)
-	return hookKey{run, hook}, ok
-}
