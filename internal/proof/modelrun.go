@@ -268,4 +268,3 @@ func (m *Model) createHook(s *history.State, w Wish) history.Command {
 	}
 	return c
 }
-
