@@ -34,6 +34,7 @@ var keptPlans = map[string]string{
 	"FindAPIKeys": sqlc.FindAPIKeys, "ReadAPIKeys": sqlc.ReadAPIKeys, "TouchAPIKey": sqlc.TouchAPIKey, "RevokeAPIKey": sqlc.RevokeAPIKey,
 	"HoldMessage": sqlc.HoldMessage, "KnownMessage": sqlc.KnownMessage, "ReadMessage": sqlc.ReadMessage, "TakeMessages": sqlc.TakeMessages,
 	"SettleMessage": sqlc.SettleMessage, "PostponeMessage": sqlc.PostponeMessage, "ReplayMessage": sqlc.ReplayMessage,
+	"ExplainTasks": sqlc.ExplainTasks, "ExplainLetters": sqlc.ExplainLetters, "ExplainMessages": sqlc.ExplainMessages,
 	"DiscardMessage": sqlc.DiscardMessage, "HeldMessages": sqlc.HeldMessages, "SweepMessages": sqlc.SweepMessages,
 }
 

@@ -148,15 +148,21 @@ func (s RunSummary) snapshot() Snapshot {
 // unattended words why a running run will not go on: no live process has its code. It writes nothing; the run is due
 // the moment such a process comes.
 func (e *Engine) unattended(ctx context.Context, r history.Run) (string, error) {
-	code := Code{Workflow: r.Workflow, Version: r.Version}
-	if _, own := e.registry.get(code); own && e.started.Load() {
-		return "", nil
-	}
-	live, err := e.live.codes(ctx)
-	if err != nil || live[db.Code(code)] {
+	live, err := e.attended(ctx, r)
+	if err != nil || live {
 		return "", err
 	}
-	return "no live process registers " + code.String(), nil
+	return "no live process registers " + Code{Workflow: r.Workflow, Version: r.Version}.String(), nil
+}
+
+// attended says that a live process has the code of a run.
+func (e *Engine) attended(ctx context.Context, r history.Run) (bool, error) {
+	code := Code{Workflow: r.Workflow, Version: r.Version}
+	if _, own := e.registry.get(code); own && e.started.Load() {
+		return true, nil
+	}
+	live, err := e.live.codes(ctx)
+	return live[db.Code(code)], err
 }
 
 // liveLife is how long the list of live code is used without asking again.

@@ -38,6 +38,7 @@ func (g *Gateway) routes() []route {
 		{method: "GET", pattern: "/v1/runs", needs: access.RunsRead, serve: g.listRuns},
 		{method: "GET", pattern: "/v1/runs/{run}", needs: access.RunsRead, serve: g.showRun},
 		{method: "GET", pattern: "/v1/runs/{run}/history", needs: access.RunsRead, serve: g.showHistory},
+		{method: "GET", pattern: "/v1/runs/{run}/explain", needs: access.RunsRead, serve: g.explainRun},
 		{method: "POST", pattern: "/v1/runs/{run}/cancel", needs: access.RunsCancel, serve: g.cancelRun},
 		{method: "POST", pattern: "/v1/runs/{run}/terminate", needs: access.RunsCancel, serve: g.terminateRun},
 		{method: "POST", pattern: "/v1/runs/{run}/retry", needs: access.RunsCancel, serve: g.retryRun},

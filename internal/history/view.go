@@ -190,3 +190,34 @@ func (s *State) Waiting() []Open {
 	}
 	return open
 }
+
+// UnreadName says how many accepted signals of a name no wait consumed, and since when the first of them is there.
+type UnreadName struct {
+	Name   string
+	Count  int
+	Oldest time.Time
+}
+
+// UnreadNames lists them, those that came first in front.
+func (s *State) UnreadNames() []UnreadName {
+	byName := map[string]*UnreadName{}
+	for m := range s.unread.all() {
+		n := byName[m.data.Name]
+		if n == nil {
+			n = &UnreadName{Name: m.data.Name, Oldest: m.at} // those of one name come in order
+			byName[m.data.Name] = n
+		}
+		n.Count++
+	}
+	names := make([]UnreadName, 0, len(byName))
+	for _, n := range byName {
+		names = append(names, *n)
+	}
+	slices.SortFunc(names, func(a, b UnreadName) int {
+		if c := a.Oldest.Compare(b.Oldest); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	return names
+}
