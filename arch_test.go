@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 	"gateway":                  {"spec", "tokens", "access", "engine", "ingress", "inbox", "gateway/internal/..."},
 	"steps/...":                {"spec", "tokens", "internal/canon", "engine"},
 	"app":                      {"spec", "tokens", "migrations", "internal/canon", "internal/pgembed", "db", "access", "engine", "gateway", "ingress", "inbox", "quota/redis", "steps/..."},
+	"client":                   {"spec"},
 	"quota/redis":              {"spec"},
 	"cmd/flowgate":             {"app", "examples/workflows"},
 	"examples/workflows":       {"spec", "engine", "flow"},
