@@ -53,7 +53,7 @@ func (s *Store) Accept(ctx context.Context, m history.Message) (history.Receipt,
 	cause := errNotRunning
 	select {
 	case a := <-c.done:
-		return a.Receipt, a.Err
+		return s.answered(c, a)
 	case <-ctx.Done():
 		cause = ctx.Err()
 		if !c.taken.Load() {
@@ -63,10 +63,18 @@ func (s *Store) Accept(ctx context.Context, m history.Message) (history.Receipt,
 	}
 	select { // it may have been answered at the same moment
 	case a := <-c.done:
-		return a.Receipt, a.Err
+		return s.answered(c, a)
 	default:
 		return history.Receipt{}, unavailable(cause)
 	}
+}
+
+// answered notes how long an accepted message took.
+func (s *Store) answered(c *call, a Answer) (history.Receipt, error) {
+	if a.Err == nil && a.Receipt.Verdict == history.Accepted {
+		s.figures.commits.Observe(s.cfg.Clock().Sub(c.came))
+	}
+	return a.Receipt, a.Err
 }
 
 func (s *Store) enqueue(c *call) error {

@@ -150,7 +150,7 @@ func (s *Store) becameDue(rec *record) {
 	ref := RunRef{Key: rec.Run.Key, Code: Code{Workflow: rec.Run.Workflow, Version: rec.Run.Version}}
 	if s.handsOver(rec, ref.Code) {
 		s.turning.hand(rec.Run.Key, s.cfg.Clock()) // first: once it is in line, its turn may begin and be over
-		if s.handed.add(handedRecord(rec)) {
+		if s.handed.add(handedRecord(rec, s.cfg.Clock())) {
 			s.cfg.Handed()
 			return
 		}

@@ -169,6 +169,7 @@ func (s *Store) publishTurns(ctx context.Context, c *claim) Advanced {
 
 func (s *Store) publishTurn(r *claimedRun) {
 	run := r.outcome.Run
+	s.figures.stored(r, s.cfg.Clock())
 	s.records.put(storedRun{ID: r.ID, Run: run, bare: r.bare})
 	s.tellTasks(r)
 	s.tellUpdates(run.Key, updateIDs(r.outcome.EndedUpdates))
@@ -210,13 +211,16 @@ func (s *Store) stall(ctx context.Context, runs []*claimedRun) []FailedTurn {
 		failed = append(failed, FailedTurn{Run: r.Run.Key, Err: err})
 		newer := errors.Is(err, history.ErrNewerEvent)
 		if newer && s.newer.add(r.ID, s.cfg.Clock()) {
+			s.figures.turns.Add(turnFailed)
 			continue
 		}
 		if newer || errors.Is(err, ErrUnavailable) {
+			s.figures.turns.Add(turnFailed)
 			_ = s.postpone(ctx, r.Run.Key, stallTime)
 			continue
 		}
 		if s.Block(ctx, r.Run.Key, r.Run.NextSeq, r.cause, err.Error()) != nil {
+			s.figures.turns.Add(turnFailed)
 			_ = s.postpone(ctx, r.Run.Key, corruptTime)
 		}
 	}

@@ -42,6 +42,7 @@ type claimedRun struct {
 	state     *history.State // nil while it has to be folded from the generation's first event
 	size      int64          // of the events that the state is the fold of
 	now       time.Time
+	dueSince  time.Time // by this process's clock; zero when that is not known
 	rejected  map[spec.HookID]history.Rejection
 
 	outcome history.Outcome

@@ -30,6 +30,7 @@ func (c *claim) begin(ctx context.Context) error {
 	}
 	for _, r := range c.runs {
 		r.now = later((*clock)[0].UTC(), r.Run.UpdatedAt)
+		r.dueFor(c.store.cfg.Clock())
 	}
 	if err := c.fold(ctx, c.runs, *events); err != nil {
 		return err

@@ -68,7 +68,7 @@ type handedTurns struct {
 func (h *handedTurns) advance(ctx context.Context, taken []*handedRun) error {
 	var cold []*claimedRun
 	for _, t := range taken {
-		r := &claimedRun{storedRun: t.storedRun, now: t.Run.UpdatedAt}
+		r := &claimedRun{storedRun: t.storedRun, now: t.Run.UpdatedAt, dueSince: t.came}
 		h.runs = append(h.runs, r)
 		h.until[r] = r.now.Add(foresight)
 		r.state, r.size = h.store.states.take(r.ID, r.Run)

@@ -14,6 +14,7 @@ import (
 // record the decision was based on: a run that moved on since, or ended, is left as it is and nil is returned. Repeating
 // it moves the back-off. Errors: history.ErrRunNotFound, ErrUnavailable, *DatabaseError.
 func (s *Store) Block(ctx context.Context, run history.RunKey, nextSeq int64, cause history.BlockCause, diagnosis string) error {
+	blocked := false
 	err := s.transact(ctx, transactionTime+s.cfg.LockTimeout, func(ctx context.Context, conn *pgx.Conn) error {
 		p := &pipeline{}
 		p.begin(s.cfg.LockTimeout)
@@ -34,9 +35,13 @@ func (s *Store) Block(ctx context.Context, run history.RunKey, nextSeq int64, ca
 		}
 		s.states.drop(row.ID)
 		now := later((*clock)[0].UTC(), record.UpdatedAt)
+		blocked = true
 		return writeBlocked(ctx, conn, storedRun{ID: row.ID, Run: record},
 			history.BlockedOutcome(record, cause, diagnosis, now, s.cfg.Limits))
 	})
+	if blocked && err == nil {
+		s.figures.turns.Add(turnBlocked)
+	}
 	return translate(err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -16,7 +17,7 @@ func handedFrom(id, first int64, n int) *handedRun {
 	for i := range n {
 		rec.Events = append(rec.Events, history.Event{Generation: 1, Seq: first + int64(i), Data: &history.FactsTaken{}})
 	}
-	return handedRecord(rec)
+	return handedRecord(rec, time.Time{})
 }
 
 // seqs are those of the events that wait with a run.

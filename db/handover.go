@@ -2,6 +2,7 @@ package db
 
 import (
 	"sync"
+	"time"
 
 	"github.com/flowgate-go/flowgate/internal/history"
 )
@@ -17,11 +18,12 @@ type handedRun struct {
 	storedRun
 	events []history.Event // the last ones of the run's record, without a gap
 	size   int64
-	gone   bool // somebody else advances it
+	came   time.Time // when the first of them was handed over, by this process's clock
+	gone   bool      // somebody else advances it
 }
 
-func handedRecord(rec *record) *handedRun {
-	h := &handedRun{storedRun: storedRun{ID: rec.id, Run: rec.Run, bare: rec.bare}, events: rec.Events}
+func handedRecord(rec *record, now time.Time) *handedRun {
+	h := &handedRun{storedRun: storedRun{ID: rec.id, Run: rec.Run, bare: rec.bare}, events: rec.Events, came: now}
 	for _, e := range rec.Events {
 		h.size += eventSize + e.PayloadSize()
 	}

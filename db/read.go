@@ -93,7 +93,9 @@ func lookUp[R any](ctx context.Context, s *Store, sql string, params any) ([]R, 
 	p.settings(s.cfg.LockTimeout)
 	rows := queue(p, sql, params, rowTo[R])
 	if err := p.send(ctx, s.pool); err != nil {
-		return nil, readError(err, nil)
+		err = readError(err, nil)
+		s.figures.failed(err)
+		return nil, err
 	}
 	return *rows, nil
 }

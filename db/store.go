@@ -145,6 +145,7 @@ type Store struct {
 
 	handed  *handover
 	waits   waits
+	figures *figures
 	turning *turning
 	vain    *contention
 	beats   atomic.Uint64 // heartbeats
@@ -169,6 +170,7 @@ func Open(pool *pgxpool.Pool, cfg Config) *Store {
 		sent:    newIdentities(cfg.KnownRuns),
 		found:   newFoundHooks(foundLimit),
 		handed:  newHandover(),
+		figures: newFigures(),
 		vain:    newContention(),
 		turning: newTurning(queuedBatches * cfg.Batch),
 		states:  newStateCache(cfg.CacheStates, cfg.CacheBytes),

@@ -26,10 +26,13 @@ func (s *Store) transact(ctx context.Context, limit time.Duration, fn func(conte
 	defer cancel()
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
+		s.figures.failed(unavailable(err))
 		return unavailable(err)
 	}
 	defer release(ctx, conn)
-	return fn(ctx, conn.Conn())
+	err = fn(ctx, conn.Conn())
+	s.figures.failed(err)
+	return err
 }
 
 // release ends what is open on a connection and returns it; the pool closes one that is not idle.

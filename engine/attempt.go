@@ -85,6 +85,7 @@ func (a *attempt) runStep() {
 	lost := history.Failure{Code: codeLost, Message: "the process that did it was lost", Attempt: a.task.Task.Attempt - 1}
 	switch {
 	case a.task.Ended: // nobody is told
+		a.count(attemptCancelled)
 		a.settle(&history.SettleTask{
 			Run: a.task.Run, Task: a.task.Task.TaskKey, Attempt: a.task.Task.Attempt, Failure: &history.Failure{Reason: FailedCancelled},
 		})
@@ -100,10 +101,14 @@ func (a *attempt) runStep() {
 	}
 	result := a.call(asked, code.fn)
 	if errors.Is(context.Cause(a.ctx), ErrStepCancelled) {
+		a.count(attemptCancelled)
 		return // nobody takes an outcome
 	}
 	a.conclude(asked, result)
 }
+
+// count counts what becomes of the attempt, which may still be refused.
+func (a *attempt) count(how string) { a.w.engine.figures.attempts.Add(how) }
 
 // stepResult is what a step's function came to.
 type stepResult struct {
@@ -200,12 +205,14 @@ func (a *attempt) stepFor(deadline time.Time) *Step {
 func (a *attempt) conclude(asked *history.StepScheduled, r stepResult) {
 	t := a.task
 	if !r.failed {
+		a.count(attemptDone)
 		a.settle(&history.SettleTask{
 			Run: t.Run, Task: t.Task.TaskKey, Attempt: t.Task.Attempt, Output: r.output, Begun: &t.Task,
 		})
 		return
 	}
 	if errors.Is(context.Cause(a.ctx), ErrShuttingDown) {
+		a.count(attemptReturned)
 		a.give(db.Attempt{})
 		return
 	}
@@ -215,6 +222,7 @@ func (a *attempt) conclude(asked *history.StepScheduled, r stepResult) {
 		if r.advice.after != nil {
 			pause = min(*r.advice.after, spec.MaxRetryDelay)
 		}
+		a.count(attemptRetried)
 		a.give(db.Attempt{Failed: true, Error: r.text, Pause: pause})
 		return
 	}
@@ -233,9 +241,11 @@ func (a *attempt) fail(asked *history.StepScheduled, f history.Failure) {
 	case f.Reason == FailedNonRetryable:
 		letter = nil
 	case asked.Retry.Hold:
+		a.count(attemptHeld)
 		a.settle(&history.HoldTask{Run: t.Run, Task: t.Task.TaskKey, Attempt: t.Task.Attempt, Letter: *letter})
 		return
 	}
+	a.count(attemptFailed)
 	a.settle(&history.SettleTask{
 		Run: t.Run, Task: t.Task.TaskKey, Attempt: t.Task.Attempt, Failure: &f, Letter: letter,
 	})

@@ -32,7 +32,12 @@ func (h *Handle) Terminate(ctx context.Context, req CancelRequest) (Receipt, err
 	return h.cancel(ctx, req, true)
 }
 
-func (h *Handle) cancel(ctx context.Context, req CancelRequest, terminate bool) (Receipt, error) {
+func (h *Handle) cancel(ctx context.Context, req CancelRequest, terminate bool) (r Receipt, err error) {
+	kind := MessageCancel
+	if terminate {
+		kind = MessageTerminate
+	}
+	defer func() { h.e.figures.received(kind, r.Verdict, err) }()
 	key, err := h.key(req.RunID)
 	if err != nil {
 		return Receipt{}, err
@@ -58,11 +63,13 @@ func checkReason(reason string) error {
 
 // Retry makes a blocked run due now, in place of waiting for its back-off. On a run that is not blocked it changes
 // nothing. Errors: *InvalidError, ErrRunNotFound, ErrRunEnded, ErrUnavailable.
-func (h *Handle) Retry(ctx context.Context, id spec.RunID) error {
+func (h *Handle) Retry(ctx context.Context, id spec.RunID) (err error) {
+	var receipt Receipt
+	defer func() { h.e.figures.received(MessageRetry, receipt.Verdict, err) }()
 	key, err := h.key(id)
 	if err != nil {
 		return err
 	}
-	_, err = h.e.accept(ctx, &history.RetryRun{Run: key})
+	receipt, err = h.e.accept(ctx, &history.RetryRun{Run: key})
 	return err
 }

@@ -102,7 +102,8 @@ func (h *Handle) letter(ctx context.Context, id string) (db.Letter, error) {
 // ReplayDeadLetter has a held step tried again, with all its attempts. Replaying again is a duplicate. Errors:
 // *InvalidError for the actor, ErrLetterNotFound; ErrLetterDecided for one that was discarded, or whose step has failed in
 // its run's history; ErrTaskClosed for one whose run ended or withdrew it since; ErrUnavailable.
-func (h *Handle) ReplayDeadLetter(ctx context.Context, id, actor string) (Verdict, error) {
+func (h *Handle) ReplayDeadLetter(ctx context.Context, id, actor string) (v Verdict, err error) {
+	defer func() { h.e.figures.received(MessageReplay, v, err) }()
 	return h.decideLetter(ctx, id, actor, LetterReplayed, func(l db.Letter, task history.TaskKey) error {
 		if l.State != LetterHeld {
 			return ErrLetterDecided
@@ -115,7 +116,8 @@ func (h *Handle) ReplayDeadLetter(ctx context.Context, id, actor string) (Verdic
 // DiscardDeadLetter lets a held step fail, with the reason "discarded"; of a step that has failed it only ends the letter.
 // Discarding again is a duplicate. Errors: *InvalidError for the actor, ErrLetterNotFound, ErrLetterDecided for one that was
 // replayed, ErrUnavailable.
-func (h *Handle) DiscardDeadLetter(ctx context.Context, id, actor string) (Verdict, error) {
+func (h *Handle) DiscardDeadLetter(ctx context.Context, id, actor string) (v Verdict, err error) {
+	defer func() { h.e.figures.received(MessageDiscard, v, err) }()
 	return h.decideLetter(ctx, id, actor, LetterDiscarded, func(l db.Letter, task history.TaskKey) error {
 		if l.State == LetterHeld {
 			_, err := h.e.accept(ctx, &history.DiscardTask{Run: l.Run, Task: task, Actor: actor})

@@ -35,6 +35,7 @@ const (
 type dispatcher struct {
 	store    *db.Store
 	exec     *executor
+	figures  *figures
 	registry *registry
 	codes    []Code
 	handed   <-chan struct{} // something was handed over

@@ -30,6 +30,7 @@ type Engine struct {
 	live        *liveCodes
 	registry    *registry
 	exec        *executor
+	figures     *figures
 	waiters     *waiters[history.RunKey, db.RunView]
 	answers     *waiters[db.UpdateKey, struct{}]
 	nudges      chan struct{} // holds one: more would say nothing new
@@ -59,7 +60,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, limits: cfg.Limits.run(), base: base, authorities: newAuthorities(), registry: newRegistry(),
 		nudges: make(chan struct{}, 1), handed: make(chan struct{}, 1),
-		tasks: make(chan struct{}, 1), steps: newStepRegistry(),
+		tasks: make(chan struct{}, 1), steps: newStepRegistry(), figures: newFigures(),
 	}
 	e.Handle = &Handle{e: e, ns: spec.DefaultNamespace}
 	e.exec = newExecutor(cfg)
@@ -134,7 +135,7 @@ func (e *Engine) Run(ctx context.Context) error {
 	})
 	if len(codes) > 0 {
 		d := &dispatcher{
-			store: e.store, exec: e.exec, registry: e.registry, codes: codes, handed: e.handed, nudges: e.nudges,
+			store: e.store, exec: e.exec, figures: e.figures, registry: e.registry, codes: codes, handed: e.handed, nudges: e.nudges,
 			poll: e.cfg.PollInterval, random: e.cfg.Random, clock: e.cfg.Clock, log: e.cfg.Logger,
 		}
 		said := make(chan struct{}) // others must not say of a run under way that nobody has its code
@@ -234,17 +235,3 @@ func (e *Engine) AcceptWait() time.Duration { return e.store.AcceptWait() }
 
 // NewID makes an identifier the way Start names a run that its caller does not: by default a UUIDv7.
 func (e *Engine) NewID() string { return e.cfg.NewID() }
-
-// Stats are figures of this process.
-type Stats struct {
-	AbandonedCalls   int // calls of workflow functions that ran too long and have not returned
-	AbandonedQueries int // calls of query handlers, likewise
-	Waiters          int // callers in Wait and WaitUpdate
-}
-
-// Stats reads them; it costs no query.
-func (e *Engine) Stats() Stats {
-	return Stats{
-		AbandonedCalls: e.exec.stuck.count(), AbandonedQueries: int(e.exec.strayQueries.Load()), Waiters: e.waiters.waiting() + e.answers.waiting(),
-	}
-}

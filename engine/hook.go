@@ -23,7 +23,8 @@ type HookRequest struct {
 //
 // Errors of form: *InvalidError, *PayloadError, ErrPayloadTooLarge. Of the hook: ErrRunNotFound, ErrHookNotFound,
 // *HookClosedError (disposed, expired, cancelled, run ended), *SchemaError (the hook stays open). Else ErrUnavailable.
-func (h *Handle) ResumeHook(ctx context.Context, req HookRequest) (Receipt, error) {
+func (h *Handle) ResumeHook(ctx context.Context, req HookRequest) (r Receipt, err error) {
+	defer func() { h.e.figures.received(MessageHook, r.Verdict, err) }()
 	key, err := h.hook(req)
 	if err != nil {
 		return Receipt{}, err
@@ -41,7 +42,8 @@ func (h *Handle) ResumeHook(ctx context.Context, req HookRequest) (Receipt, erro
 //
 // Errors: *InvalidError, ErrRunNotFound, ErrHookNotFound, *HookConflictError when it was answered, *HookClosedError when
 // it expired or its run ended, ErrUnavailable.
-func (h *Handle) DisposeHook(ctx context.Context, req HookRequest) (Receipt, error) {
+func (h *Handle) DisposeHook(ctx context.Context, req HookRequest) (r Receipt, err error) {
+	defer func() { h.e.figures.received(MessageDispose, r.Verdict, err) }()
 	key, err := h.hook(req)
 	if err != nil {
 		return Receipt{}, err

@@ -26,7 +26,8 @@ type SignalRequest struct {
 //
 // Errors of form: *InvalidError, *PayloadError, ErrPayloadTooLarge. Of the run: ErrRunNotFound, ErrRunEnded,
 // ErrSignalUndeclared, *SchemaError, ErrBacklogFull. Else ErrUnavailable, after which the same call is safe to repeat.
-func (h *Handle) SendSignal(ctx context.Context, req SignalRequest) (Receipt, error) {
+func (h *Handle) SendSignal(ctx context.Context, req SignalRequest) (r Receipt, err error) {
+	defer func() { h.e.figures.received(MessageSignal, r.Verdict, err) }()
 	m, err := h.signal(req)
 	if err != nil {
 		return Receipt{}, err

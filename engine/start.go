@@ -36,7 +36,8 @@ type Started struct {
 // Errors of form: *InvalidError, *PayloadError, ErrPayloadTooLarge. Of the workflow: ErrWorkflowNotFound, and
 // *SchemaError when the input breaks its schema. Else ErrUnavailable, after which the same call is safe to repeat if it
 // named the run.
-func (h *Handle) Start(ctx context.Context, req StartRequest) (Started, error) {
+func (h *Handle) Start(ctx context.Context, req StartRequest) (s Started, err error) {
+	defer func() { h.e.figures.received(MessageStart, s.Verdict, err) }()
 	m, err := h.start(req)
 	if err != nil {
 		return Started{}, err

@@ -28,7 +28,8 @@ func (e *StartError) Unwrap() error { return e.Err }
 // Errors: those of SendSignal but ErrRunNotFound; of the start, *StartError around *InvalidError, *PayloadError,
 // ErrPayloadTooLarge, and where there is no run to attach to, ErrWorkflowNotFound or *SchemaError; *RunConflictError when the
 // run is one of another workflow. After ErrUnavailable the same call is safe to repeat.
-func (h *Handle) SignalWithStart(ctx context.Context, start StartRequest, signal SignalRequest) (Receipt, error) {
+func (h *Handle) SignalWithStart(ctx context.Context, start StartRequest, signal SignalRequest) (r Receipt, err error) {
+	defer func() { h.e.figures.received(MessageSignalWithStart, r.Verdict, err) }()
 	m, err := h.startWith(ctx, start)
 	if err != nil {
 		return Receipt{}, err
@@ -51,7 +52,8 @@ func (h *Handle) SignalWithStart(ctx context.Context, start StartRequest, signal
 // idempotent by (run, UpdateID), and an update that is refused starts no run. What the run answers is told by WaitUpdate.
 //
 // Errors: those of SendUpdate but ErrRunNotFound; of the start, those of SignalWithStart.
-func (h *Handle) UpdateWithStart(ctx context.Context, start StartRequest, update UpdateRequest) (Receipt, error) {
+func (h *Handle) UpdateWithStart(ctx context.Context, start StartRequest, update UpdateRequest) (r Receipt, err error) {
+	defer func() { h.e.figures.received(MessageUpdateWithStart, r.Verdict, err) }()
 	m, err := h.startWith(ctx, start)
 	if err != nil {
 		return Receipt{}, err

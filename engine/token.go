@@ -62,7 +62,8 @@ var stranger holder
 
 func (o holder) isStranger() bool { return o == stranger }
 
-func (e *Engine) resumeByToken(ctx context.Context, req TokenRequest, who holder) (Receipt, error) {
+func (e *Engine) resumeByToken(ctx context.Context, req TokenRequest, who holder) (r Receipt, err error) {
+	defer func() { e.figures.received(MessageHook, r.Verdict, err) }()
 	if err := checkSource(req.Source, req.Actor); err != nil {
 		return Receipt{}, err
 	}
@@ -77,7 +78,8 @@ func (e *Engine) resumeByToken(ctx context.Context, req TokenRequest, who holder
 	})
 }
 
-func (e *Engine) disposeByToken(ctx context.Context, req TokenRequest, who holder) (Receipt, error) {
+func (e *Engine) disposeByToken(ctx context.Context, req TokenRequest, who holder) (r Receipt, err error) {
+	defer func() { e.figures.received(MessageDispose, r.Verdict, err) }()
 	if err := checkSource(req.Source, req.Actor); err != nil {
 		return Receipt{}, err
 	}
@@ -94,7 +96,7 @@ func (e *Engine) byToken(
 ) (Receipt, error) {
 	token, err := tokens.Parse(req.Token)
 	if err != nil {
-		return Receipt{}, ErrTokenNotFound
+		return Receipt{}, e.unresolved(tokenMalformed)
 	}
 	digests := e.cfg.Keys.Digests(token)
 	stored := make([]history.TokenDigest, len(digests))
@@ -102,11 +104,14 @@ func (e *Engine) byToken(
 		stored[i] = history.TokenDigest(d)
 	}
 	hook, err := e.store.ResolveToken(ctx, stored)
+	if errors.Is(err, ErrTokenNotFound) {
+		return Receipt{}, e.unresolved(tokenUnknown)
+	}
 	if err != nil {
 		return Receipt{}, err
 	}
 	if !who.isStranger() && hook.Run.Namespace != who.ns {
-		return Receipt{}, ErrTokenNotFound
+		return Receipt{}, e.unresolved(tokenForeign)
 	}
 	if req.Found != nil {
 		if err := req.Found(hook.Run.Namespace); err != nil {
@@ -114,8 +119,17 @@ func (e *Engine) byToken(
 		}
 	}
 	receipt, err := e.accept(ctx, message(hook.Run, hook.ID))
-	if errors.Is(err, ErrRunNotFound) || errors.Is(err, ErrHookNotFound) {
-		return Receipt{}, ErrTokenNotFound
+	switch {
+	case errors.Is(err, ErrRunNotFound), errors.Is(err, ErrHookNotFound):
+		return Receipt{}, e.unresolved(tokenUnknown)
+	case errors.Is(err, ErrTokenNotFound):
+		return Receipt{}, e.unresolved(tokenInternal)
 	}
 	return receipt, err
+}
+
+// unresolved counts a token that stands for nothing. Its holder is not told why.
+func (e *Engine) unresolved(why string) error {
+	e.figures.unresolved.Add(why)
+	return ErrTokenNotFound
 }

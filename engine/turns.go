@@ -32,7 +32,11 @@ func (t *turns) decide(
 	if !known {
 		return history.Outcome{}, db.Drop
 	}
+	began := t.d.clock()
 	r := t.batch.turn(turnRequest{code: code, state: st, run: run, now: now, rejected: rejected})
+	if !r.dropped || r.block != nil {
+		t.d.figures.turns.Observe(t.d.clock().Sub(began))
+	}
 	switch {
 	case r.block != nil:
 		t.blocks = append(t.blocks, lateBlock{key: run.Key, nextSeq: run.NextSeq, block: *r.block})

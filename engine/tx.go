@@ -42,7 +42,7 @@ func (e *TxError) Unwrap() error { return e.Err }
 //
 // Errors: *TxError around those of Start; ErrUnavailable when a lock was not had.
 func (h *Handle) StartTx(ctx context.Context, tx pgx.Tx, reqs ...StartRequest) ([]PendingReceipt, error) {
-	return h.e.inTx(ctx, tx, len(reqs), func(ctx context.Context, i int) (history.Message, *Receipt, error) {
+	return h.e.inTx(ctx, tx, MessageStart, len(reqs), func(ctx context.Context, i int) (history.Message, *Receipt, error) {
 		m, err := h.start(reqs[i])
 		if err != nil {
 			return nil, nil, err
@@ -60,7 +60,7 @@ func (h *Handle) StartTx(ctx context.Context, tx pgx.Tx, reqs ...StartRequest) (
 //
 // Errors: *TxError around those of SendSignal; ErrUnavailable when a lock was not had.
 func (h *Handle) SendSignalTx(ctx context.Context, tx pgx.Tx, reqs ...SignalRequest) ([]PendingReceipt, error) {
-	return h.e.inTx(ctx, tx, len(reqs), func(_ context.Context, i int) (history.Message, *Receipt, error) {
+	return h.e.inTx(ctx, tx, MessageSignal, len(reqs), func(_ context.Context, i int) (history.Message, *Receipt, error) {
 		m, err := h.signal(reqs[i])
 		return m, nil, err
 	})
@@ -69,9 +69,10 @@ func (h *Handle) SendSignalTx(ctx context.Context, tx pgx.Tx, reqs ...SignalRequ
 // inTx forms n messages and stores them under a savepoint of the host's transaction. A request that has its receipt
 // already needs no message.
 func (e *Engine) inTx(
-	ctx context.Context, tx pgx.Tx, n int, form func(context.Context, int) (history.Message, *Receipt, error),
-) ([]PendingReceipt, error) {
-	receipts := make([]PendingReceipt, n)
+	ctx context.Context, tx pgx.Tx, kind MessageKind, n int, form func(context.Context, int) (history.Message, *Receipt, error),
+) (receipts []PendingReceipt, err error) {
+	defer func() { e.figures.receivedInTx(kind, receipts, err) }()
+	receipts = make([]PendingReceipt, n)
 	var messages []history.Message
 	var index []int
 	for i := range n {

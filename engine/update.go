@@ -32,7 +32,8 @@ type UpdateRequest struct {
 //
 // Errors of form: *InvalidError, *PayloadError, ErrPayloadTooLarge. Of the run: ErrRunNotFound, ErrRunEnded,
 // ErrUpdateUndeclared, *SchemaError, ErrBacklogFull. Else ErrUnavailable, after which the same call is safe to repeat.
-func (h *Handle) SendUpdate(ctx context.Context, req UpdateRequest) (Receipt, error) {
+func (h *Handle) SendUpdate(ctx context.Context, req UpdateRequest) (r Receipt, err error) {
+	defer func() { h.e.figures.received(MessageUpdate, r.Verdict, err) }()
 	m, err := h.update(req)
 	if err != nil {
 		return Receipt{}, err
