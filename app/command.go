@@ -6,29 +6,44 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/flowgate-go/flowgate/app/internal/cli"
 )
 
-// commands is the command line.
+// commands is the command line. Commands of a group stand together in the help.
 type commands struct {
 	Help helpFlag `short:"h" help:"Show what a command does."`
 
-	Dev     devCommand     `cmd:"" help:"Run everything on this machine, with a PostgreSQL of its own, to try things out."`
-	Serve   serveCommand   `cmd:"" help:"Run a gateway, and the workflows and steps of this program if it has any."`
-	Worker  workerCommand  `cmd:"" help:"Run the workflows and steps of this program, without a gateway."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database to the schema of this program."`
-	Verify  verifyCommand  `cmd:"" help:"Compare everything that is stored beside the events of runs with them."`
+	Dev     devCommand     `cmd:"" group:"run" help:"Run everything on this machine, with a PostgreSQL of its own, to try things out."`
+	Serve   serveCommand   `cmd:"" group:"run" help:"Run a gateway, and the workflows and steps of this program if it has any."`
+	Worker  workerCommand  `cmd:"" group:"run" help:"Run the workflows and steps of this program, without a gateway."`
+	Migrate migrateCommand `cmd:"" group:"run" help:"Bring the database to the schema of this program."`
+	Verify  verifyCommand  `cmd:"" group:"run" help:"Compare everything that is stored beside the events of runs with them."`
 	Ingress struct {
 		Test ingressTestCommand `cmd:"" help:"Say what would become of a captured webhook, changing nothing."`
-	} `cmd:"" help:"Look at sources of signed webhooks."`
-	Run struct {
-		Retry retryCommand `cmd:"" help:"Have a blocked run tried again now."`
-	} `cmd:"" help:"Act on a run, through a gateway."`
-	APIKey  apiKeyCommands `cmd:"" name:"apikey" help:"Act on API keys, in the database."`
-	Version versionCommand `cmd:"" help:"Show the version of this program."`
-	HelpOn  struct {
+	} `cmd:"" group:"run" help:"Look at sources of signed webhooks."`
+	APIKey apiKeyCommands `cmd:"" group:"run" name:"apikey" help:"Act on API keys, in the database."`
+
+	Workflow   cli.WorkflowCommands `cmd:"" group:"ask" help:"Workflows: list, interface."`
+	Run        cli.RunCommands      `cmd:"" group:"ask" help:"Runs: start, get, list, history, cancel, terminate, retry."`
+	Signal     cli.SignalCommands   `cmd:"" group:"ask" help:"Signals: send, get."`
+	Hook       cli.HookCommands     `cmd:"" group:"ask" help:"Hooks, which somebody outside answers: list, get, link, resume, dispose."`
+	DeadLetter cli.LetterCommands   `cmd:"" group:"ask" name:"deadletter" help:"Steps and webhooks that were given up: list, get, replay, discard."`
+	Token      cli.TokenCommands    `cmd:"" group:"ask" help:"Credentials: exchange."`
+
+	Completion cli.CompletionCommand `cmd:"" group:"about" help:"Print a script that completes commands in bash, zsh or fish."`
+	Version    versionCommand        `cmd:"" group:"about" help:"Show the version of this program."`
+	HelpOn     struct {
 		Usage  usageCommand  `cmd:"" default:"1" hidden:""`
 		Config configCommand `cmd:"" help:"List all settings and their defaults."`
-	} `cmd:"" name:"help" help:"Show this help."`
+	} `cmd:"" group:"about" name:"help" help:"Show this help; help config lists all settings."`
+}
+
+// groups are the headings of the help.
+var groups = []kong.Group{
+	{Key: "run", Title: "To run it:"},
+	{Key: "ask", Title: "To ask a gateway that runs (FLOWGATE_URL, FLOWGATE_TOKEN):"},
+	{Key: "about", Title: "About this program:"},
 }
 
 // errHelpShown ends the parse of a command line that asks for help.
@@ -59,7 +74,7 @@ func run(ctx context.Context, args []string, in invocation) error {
 		return usage(err)
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	return parsed.Run(in)
+	return refusedBy(parsed.Run(in, cli.Env{Stdin: in.stdin, Stdout: in.stdout, Stderr: in.stderr, Now: in.now}))
 }
 
 func newParser(in invocation) (*kong.Kong, error) {
@@ -70,7 +85,7 @@ func newParser(in invocation) (*kong.Kong, error) {
 		kong.NoDefaultHelp(), kong.Writers(in.stdout, in.stderr),
 		// kong's own tag for the environment reads that of the process and repeats values in its errors.
 		kong.Resolvers(fromEnvironment(in.getenv)), kong.ValueFormatter(helpWithSetting),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.ExplicitGroups(groups), kong.Help(printHelp),
 	)
 }
 

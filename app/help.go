@@ -8,6 +8,31 @@ import (
 	"github.com/alecthomas/kong"
 )
 
+// firstTour stands under the help of the program itself.
+const firstTour = `
+A first tour, while "flowgate dev" runs in another terminal:
+  flowgate workflow list
+  flowgate run start approval.hook --run trip-1 -d '{"subject":"A trip to Lisbon"}'
+  flowgate hook list
+  flowgate hook resume trip-1 approval -d '{"approved":true,"reviewer":"ada"}'
+  flowgate run get trip-1 --wait
+
+A run that does not go on: flowgate run list --status blocked; flowgate run get RUN says why, and run history what happened.
+What a signal or a start must look like: flowgate workflow interface NAME.
+`
+
+// printHelp is kong's help, with the tour where nobody asked for a certain command.
+func printHelp(options kong.HelpOptions, parsed *kong.Context) error {
+	if err := kong.DefaultHelpPrinter(options, parsed); err != nil {
+		return err
+	}
+	if parsed.Selected() != nil {
+		return nil
+	}
+	_, err := io.WriteString(parsed.Stdout, firstTour)
+	return err
+}
+
 // usageCommand shows what --help shows.
 type usageCommand struct{}
 

@@ -18,6 +18,8 @@ type Program struct {
 	Registrations []Registration
 	// Clock is the clock of serve and worker, as in engine.Config; nil is time.Now.
 	Clock func() time.Time
+	// Stdin is what commands read for a payload given as "-"; nil is the standard input of the process.
+	Stdin io.Reader
 }
 
 // Main is the whole main of a program with these workflows: Program.Main with this machine's clock.
@@ -51,10 +53,13 @@ func Run(
 // Run is Main without the process around it: the end of ctx takes the place of signals, and the error is returned
 // instead of printed. Answers go to stdout, the log to stderr. It returns once all that it started has ended.
 //
-// Errors: *UsageError, *SettingError, *RefusedError, *DifferencesError, or what made a part of the program fail.
+// Errors: *UsageError, *SettingError, *RefusedError, *EndedError, *DifferencesError, or what made a part of the program fail.
 func (p Program) Run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) error {
+	if p.Stdin == nil {
+		p.Stdin = os.Stdin
+	}
 	err := run(ctx, args, invocation{
-		getenv: getenv, stdout: stdout, stderr: stderr, registrations: p.Registrations, clock: p.Clock,
+		getenv: getenv, stdout: stdout, stderr: stderr, registrations: p.Registrations, clock: p.Clock, stdin: p.Stdin,
 	})
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // asked to stop while it was starting
@@ -65,6 +70,7 @@ func (p Program) Run(ctx context.Context, args []string, getenv func(string) str
 // invocation is what a command is given beside its settings.
 type invocation struct {
 	getenv         func(string) string
+	stdin          io.Reader
 	stdout, stderr io.Writer
 	registrations  []Registration
 	clock          func() time.Time // nil: time.Now

@@ -130,6 +130,7 @@ func (e *UnreachableError) Is(target error) bool { return target == ErrBusy }
 func refusalOf(res *http.Response, body []byte) error {
 	p := &Problem{RetryAfter: retryAfter(res.Header), Raw: body}
 	if err := json.Unmarshal(body, p); err == nil && p.Code != "" && kinds[p.Verdict] != nil {
+		p.Status = res.StatusCode
 		return p
 	}
 	var oauth struct {
