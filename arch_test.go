@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 	"mapping":                  {"spec", "internal/canon"},
 	"inbox":                    {"spec", "internal/canon", "internal/history", "db", "engine"},
 	"ingress":                  {"spec", "tokens", "internal/canon", "mapping", "inbox", "engine"},
-	"gateway":                  {"spec", "tokens", "internal/tally", "access", "engine", "ingress", "inbox", "gateway/internal/..."},
+	"gateway":                  {"spec", "tokens", "internal/schema", "internal/tally", "access", "engine", "ingress", "inbox", "gateway/internal/..."},
 	"steps/...":                {"spec", "tokens", "internal/canon", "engine"},
 	"app/internal/cli":         {"spec", "client"},
 	"app":                      {"spec", "tokens", "migrations", "internal/canon", "internal/pgembed", "db", "access", "engine", "gateway", "ingress", "inbox", "quota/redis", "steps/...", "client", "app/internal/..."},

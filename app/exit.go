@@ -51,6 +51,9 @@ func (e *EndedError) Error() string { return e.text }
 func refusedBy(err error) error {
 	if refused, ok := errors.AsType[*client.Problem](err); ok {
 		text := cli.Plain(refused.Error())
+		if refused.Status == 0 { // an argument that was not sent
+			return &UsageError{text: text}
+		}
 		if refused.Status == http.StatusUnauthorized {
 			text += "; " + settingToken + " gives the credential"
 		}

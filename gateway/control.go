@@ -6,6 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/gateway/internal/openapi"
 )
 
 // cancelRun ends a run, or asks its code to end it where the workflow cancels cooperatively.
@@ -14,8 +15,13 @@ func (g *Gateway) cancelRun(c *fiber.Ctx, k *call) error { return k.end(c, k.han
 // terminateRun ends a run at once.
 func (g *Gateway) terminateRun(c *fiber.Ctx, k *call) error { return k.end(c, k.handle.Terminate) }
 
+// endBody is the body of a cancellation.
+type endBody struct {
+	Reason string `json:"reason,omitempty"`
+}
+
 func (k *call) end(c *fiber.Ctx, by func(context.Context, engine.CancelRequest) (engine.Receipt, error)) error {
-	fields, err := fieldsOf(c, "reason")
+	fields, err := fieldsOf(c, openapi.Members(endBody{})...)
 	if err != nil {
 		return err
 	}

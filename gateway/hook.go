@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/gateway/internal/openapi"
 	"github.com/flowgate-go/flowgate/spec"
 )
 
@@ -75,10 +76,15 @@ func (g *Gateway) disposeHook(c *fiber.Ctx, k *call) error {
 	return k.disposed(c, r.Verdict, fullReceipt(r))
 }
 
+// disposeBody is the body of a withdrawal by token.
+type disposeBody struct {
+	Token string `json:"token"`
+}
+
 // disposeByTokenInBody withdraws a hook of the caller's namespace by its token. The token is in the body, where logs
 // of proxies do not look.
 func (g *Gateway) disposeByTokenInBody(c *fiber.Ctx, k *call) error {
-	fields, err := fieldsOf(c, "token")
+	fields, err := fieldsOf(c, openapi.Members(disposeBody{})...)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,11 @@ type ingressAnswer struct {
 	Reason inbox.Reason `json:"reason,omitempty"` // why it is ignored
 }
 
+// challengeAnswer is the body of an answered handshake.
+type challengeAnswer struct {
+	Challenge string `json:"challenge"`
+}
+
 // receiveEvent takes in a signed webhook. Everybody who may send to the source can be answered 404 or 410 for one run that is
 // not there, and give the whole source up: so neither is ever said of a run.
 func (g *Gateway) receiveEvent(c *fiber.Ctx, k *call) error {
@@ -42,7 +47,7 @@ func (g *Gateway) receiveEvent(c *fiber.Ctx, k *call) error {
 	}
 	if a.Challenge != "" {
 		k.verdict = engine.VerdictAccepted
-		return writeJSON(c, http.StatusOK, map[string]string{"challenge": a.Challenge})
+		return writeJSON(c, http.StatusOK, challengeAnswer{a.Challenge})
 	}
 	verdict := engine.VerdictAccepted
 	if a.Outcome == inbox.Duplicate {

@@ -31,6 +31,7 @@ func (g *Gateway) routes() []route {
 		{method: "DELETE", pattern: "/callbacks/flow/hooks/{token}", serve: g.disposeByToken},
 		{method: "POST", pattern: "/callbacks/flow/hooks", serve: g.resumeByBearer},
 
+		{method: "GET", pattern: openAPIPattern, serve: g.showDescription},
 		{method: "POST", pattern: exchangePattern, serve: g.exchangeToken},
 		{method: "POST", pattern: "/ingress/{source}", serve: g.receiveEvent},
 
@@ -124,7 +125,7 @@ func (g *Gateway) enter(r route) fiber.Handler {
 
 // enterWork takes a slot, or refuses a request because too much is under way. The last slots are for callbacks.
 func (g *Gateway) enterWork(r route) error {
-	callback, reserve := r.needs == "" && r.pattern != exchangePattern, g.inFlight.limit/10
+	callback, reserve := r.needs == "" && r.pattern != exchangePattern && r.pattern != openAPIPattern, g.inFlight.limit/10
 	if callback {
 		reserve = 0
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
@@ -9,8 +10,32 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/gateway/internal/openapi"
 	"github.com/flowgate-go/flowgate/spec"
 )
+
+// startBody is the body of a start.
+type startBody struct {
+	Workflow string          `json:"workflow"`
+	Version  string          `json:"version,omitempty"`
+	RunID    spec.RunID      `json:"run_id,omitempty"`
+	Input    json.RawMessage `json:"input,omitempty"`
+	Labels   spec.Labels     `json:"labels,omitempty"`
+}
+
+var startFields = openapi.Members(startBody{})
+
+// startedView is the answer to a start: the run, and the receipt.
+type startedView struct {
+	runView
+	answer
+}
+
+// startedBlind is the answer to a start whose run could not be read.
+type startedBlind struct {
+	RunID spec.RunID `json:"run_id"`
+	answer
+}
 
 // startRun starts a run, or finds that the same start was accepted before. Without a run ID one is made, and a retry
 // of such a call starts another run.
@@ -33,15 +58,9 @@ func (g *Gateway) startRun(c *fiber.Ctx, k *call) error {
 	run, err := k.handle.Snapshot(c.UserContext(), started.RunID)
 	if err != nil {
 		// The start is committed, and a retry of a call without a run ID would start a second run.
-		return writeJSON(c, status, struct {
-			RunID spec.RunID `json:"run_id"`
-			answer
-		}{started.RunID, said})
+		return writeJSON(c, status, startedBlind{started.RunID, said})
 	}
-	return writeJSON(c, status, struct {
-		runView
-		answer
-	}{viewRun(run), said})
+	return writeJSON(c, status, startedView{viewRun(run), said})
 }
 
 // within moves the places that a refusal of a payload names to where the payload stands in the body.
@@ -64,7 +83,7 @@ func below(at string, err error) error {
 
 func startRequest(c *fiber.Ctx) (engine.StartRequest, error) {
 	var req engine.StartRequest
-	fields, err := fieldsOf(c, "workflow", "version", "run_id", "input", "labels")
+	fields, err := fieldsOf(c, startFields...)
 	if err != nil {
 		return req, err
 	}

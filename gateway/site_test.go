@@ -168,7 +168,11 @@ func (s *site) try(method, path, body string, headers ...string) (reply, error) 
 	if err != nil {
 		return reply{}, err
 	}
-	return readReply(res)
+	r, err := readReply(res)
+	if err == nil {
+		described31.seen(s.t, method, path, r)
+	}
+	return r, err
 }
 
 // dial opens a connection that is closed with the test.
@@ -193,7 +197,12 @@ func (s *site) raw(request string) []reply {
 	if _, err := io.WriteString(conn, request); err != nil {
 		s.t.Fatal(err)
 	}
-	return readReplies(s.t, conn, strings.HasPrefix(request, "HEAD "))
+	replies := readReplies(s.t, conn, strings.HasPrefix(request, "HEAD "))
+	if len(replies) == 1 {
+		method, path := requestLine(request)
+		described31.seen(s.t, method, path, replies[0])
+	}
+	return replies
 }
 
 // one is raw for a request that must get exactly one response.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/gateway/internal/openapi"
 	"github.com/flowgate-go/flowgate/spec"
 )
 
@@ -148,9 +149,19 @@ func tokenTypes(form url.Values) *oauthProblem {
 	return nil
 }
 
-var exchangeParameters = []string{
-	"grant_type", "subject_token", "subject_token_type", "requested_token_type", "scope", "resource", "audience", "expires_in",
+// exchangeBody is the form of an exchange.
+type exchangeBody struct {
+	Grant     string `json:"grant_type"`
+	Subject   string `json:"subject_token"`
+	Kind      string `json:"subject_token_type"`
+	Wanted    string `json:"requested_token_type,omitempty"`
+	Scope     string `json:"scope,omitempty"`
+	Resource  string `json:"resource,omitempty"`
+	Audience  string `json:"audience,omitempty"`
+	ExpiresIn string `json:"expires_in,omitempty"`
 }
+
+var exchangeParameters = openapi.Members(exchangeBody{})
 
 // formOf reads a form in which nothing stands twice, nothing is empty and nothing is unknown.
 func formOf(c *fiber.Ctx) (url.Values, bool) {
@@ -174,16 +185,19 @@ func formOf(c *fiber.Ctx) (url.Values, bool) {
 	return form, true
 }
 
+// exchangeRefused is the body of a refused exchange.
+type exchangeRefused struct {
+	Error   string         `json:"error"`
+	Detail  string         `json:"error_description"`
+	Verdict engine.Verdict `json:"verdict"`
+	ID      string         `json:"request_id"`
+}
+
 // oauthRefused answers a refused exchange. The body has the verdict beside OAuth's members, as every body has.
 func (k *call) oauthRefused(c *fiber.Ctx, p *oauthProblem) error {
 	k.verdict = p.verdict
 	if p.status == http.StatusUnauthorized {
 		c.Set(fiber.HeaderWWWAuthenticate, challengeBearer)
 	}
-	return writeJSON(c, p.status, struct {
-		Error   string         `json:"error"`
-		Detail  string         `json:"error_description"`
-		Verdict engine.Verdict `json:"verdict"`
-		ID      string         `json:"request_id"`
-	}{p.code, p.detail, p.verdict, k.id})
+	return writeJSON(c, p.status, exchangeRefused{p.code, p.detail, p.verdict, k.id})
 }

@@ -22,6 +22,12 @@ type updateAnswer struct {
 	Result   json.RawMessage    `json:"result,omitempty"`
 }
 
+// updateStarted is the answer to an update with a start.
+type updateStarted struct {
+	updateAnswer
+	StartedFresh bool `json:"started_fresh"`
+}
+
 // sendUpdate delivers the body, as it is, under the caller's key or an ID made here. With ?wait it answers as soon as the
 // workflow does, or when the time is over.
 func (g *Gateway) sendUpdate(c *fiber.Ctx, k *call) error {
@@ -149,8 +155,5 @@ func (g *Gateway) updateWithStart(c *fiber.Ctx, k *call) error {
 	if r.StartedFresh {
 		status = http.StatusCreated
 	}
-	return writeJSON(c, status, struct {
-		updateAnswer
-		StartedFresh bool `json:"started_fresh"`
-	}{body, r.StartedFresh})
+	return writeJSON(c, status, updateStarted{body, r.StartedFresh})
 }

@@ -1,15 +1,57 @@
 package gateway
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/gateway/internal/openapi"
 	"github.com/flowgate-go/flowgate/spec"
 )
+
+// withStartBody is the body of a message with a start, but for the message.
+type withStartBody struct {
+	RunID   spec.RunID      `json:"run_id"`
+	Version string          `json:"version,omitempty"`
+	Input   json.RawMessage `json:"input,omitempty"`
+	Labels  spec.Labels     `json:"labels,omitempty"`
+}
+
+// messageBody is the message in such a body.
+type messageBody struct {
+	Name    string          `json:"name"`
+	ID      string          `json:"id,omitempty"`
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+var (
+	withStartFields = slices.Clip(openapi.Members(withStartBody{}))
+	messageFields   = openapi.Members(messageBody{})
+)
+
+// signalWithStartBody and updateWithStartBody are the whole bodies.
+type (
+	signalWithStartBody struct {
+		withStartBody
+		Signal messageBody `json:"signal"`
+	}
+	updateWithStartBody struct {
+		withStartBody
+		Update messageBody `json:"update"`
+	}
+)
+
+// signalStarted is the answer to a signal with a start.
+type signalStarted struct {
+	RunID        spec.RunID `json:"run_id"`
+	StartedFresh bool       `json:"started_fresh"`
+	signalAnswer
+}
 
 // withStart is what the body of a message with a start says: the run, and the message under a member of its own.
 type withStart struct {
@@ -22,7 +64,7 @@ type withStart struct {
 // ID is made, and a retry is another message then.
 func (g *Gateway) withStartOf(c *fiber.Ctx, k *call, member string) (withStart, error) {
 	var w withStart
-	fields, err := fieldsOf(c, "run_id", "version", "input", "labels", member)
+	fields, err := fieldsOf(c, append(withStartFields, member)...)
 	if err != nil {
 		return w, err
 	}
@@ -62,7 +104,7 @@ func (k *call) startOf(fields envelope, run string) (engine.StartRequest, error)
 
 // read reads the message.
 func (w *withStart) read(text []byte) error {
-	fields, err := readEnvelope(text, "name", "id", "payload")
+	fields, err := readEnvelope(text, messageFields...)
 	if err != nil {
 		return err
 	}
@@ -103,11 +145,7 @@ func (g *Gateway) signalWithStart(c *fiber.Ctx, k *call) error {
 		return w.refused(member, err)
 	}
 	c.Set(fiber.HeaderLocation, "/v1/runs/"+url.PathEscape(string(r.Run.RunID)))
-	return writeJSON(c, startedStatus(r), struct {
-		RunID        spec.RunID `json:"run_id"`
-		StartedFresh bool       `json:"started_fresh"`
-		signalAnswer
-	}{r.Run.RunID, r.StartedFresh, k.signalled(c, r)})
+	return writeJSON(c, startedStatus(r), signalStarted{r.Run.RunID, r.StartedFresh, k.signalled(c, r)})
 }
 
 // startedStatus tells a run that was started from one that was there.
