@@ -25,7 +25,7 @@ type commands struct {
 	APIKey apiKeyCommands `cmd:"" group:"run" name:"apikey" help:"Act on API keys, in the database."`
 
 	Workflow   cli.WorkflowCommands `cmd:"" group:"ask" help:"Workflows: list, interface."`
-	Run        cli.RunCommands      `cmd:"" group:"ask" help:"Runs: start, get, list, history, cancel, terminate, retry."`
+	Run        cli.RunCommands      `cmd:"" group:"ask" help:"Runs: start, get, list, history, explain, cancel, terminate, retry."`
 	Signal     cli.SignalCommands   `cmd:"" group:"ask" help:"Signals: send, get."`
 	Hook       cli.HookCommands     `cmd:"" group:"ask" help:"Hooks, which somebody outside answers: list, get, link, resume, dispose."`
 	DeadLetter cli.LetterCommands   `cmd:"" group:"ask" name:"deadletter" help:"Steps and webhooks that were given up: list, get, replay, discard."`

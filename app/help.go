@@ -17,8 +17,10 @@ A first tour, while "flowgate dev" runs in another terminal:
   flowgate hook resume trip-1 approval -d '{"approved":true,"reviewer":"ada"}'
   flowgate run get trip-1 --wait
 
-A run that does not go on: flowgate run list --status blocked; flowgate run get RUN says why, and run history what happened.
-What a signal or a start must look like: flowgate workflow interface NAME.
+A run that does not go on, and what it lacks:
+  flowgate run list --status running
+  flowgate run explain RUN
+  flowgate workflow interface NAME
 `
 
 // printHelp is kong's help, with the tour where nobody asked for a certain command.

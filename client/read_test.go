@@ -58,6 +58,12 @@ func TestReads(t *testing.T) {
 	events, err := c.HistoryPage(ctx, run, client.HistoryQuery{Generation: 1, Limit: 2})
 	check(t, err)
 	strict(t, events.Raw, events)
+	explained, err := c.Explain(ctx, run)
+	check(t, err)
+	strict(t, explained.Raw, explained)
+	if len(explained.Waiting) != 3 || len(explained.Because) == 0 {
+		t.Errorf("explanation %+v", explained)
+	}
 	hooks(t, c, run)
 	messages(t, c, run)
 

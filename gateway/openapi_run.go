@@ -23,6 +23,9 @@ var runOperations = map[string]operation{
 		id: "showHistory", summary: "Its events, the oldest first.",
 		query: paged(parameter("generation", "Of this generation; else of the newest.")), answers: shown(historyView{}),
 	},
+	"GET /v1/runs/{run}/explain": {
+		id: "explainRun", summary: "Why it waits, or does not go on.", answers: shown(explainView{}),
+	},
 	"POST /v1/runs/{run}/cancel": {
 		id: "cancelRun", summary: "End a run, or ask its code to.", body: endBody{}, optional: true,
 		answers: receipted(202, answer{}), refuses: []*problem{runEnded},

@@ -39,6 +39,17 @@ func hidden(r rune) bool {
 	return r != ' ' && (unicode.Is(unicode.C, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r))
 }
 
+// shellWord is a word that a shell reads as it is: an ID that a stranger chose is no command when somebody copies a line.
+func shellWord(text string) string {
+	plain := func(r rune) bool {
+		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@%+,=", r))
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 && text[0] != '-' {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
 // printJSON prints JSON in one line, the same value: what would do something to a terminal is spelled as an escape.
 func printJSON(w io.Writer, raw json.RawMessage) error {
 	var b strings.Builder

@@ -14,6 +14,7 @@ type RunCommands struct {
 	Get       runGet       `cmd:"" help:"Show a run: where it stands and what it waits for."`
 	List      runList      `cmd:"" help:"List runs, the newest first."`
 	History   runHistory   `cmd:"" help:"List what happened to a run."`
+	Explain   runExplain   `cmd:"" help:"Say why a run does not go on, and what may help."`
 	Cancel    runCancel    `cmd:"" help:"End a run, or ask its code to, where the workflow says so."`
 	Terminate runTerminate `cmd:"" help:"End a run at once."`
 	Retry     runRetry     `cmd:"" help:"Have a blocked run tried again now."`
@@ -67,7 +68,7 @@ func (c runStart) Run(ctx context.Context, env Env) error {
 				how = "had been started before, in the same way"
 			}
 			p.say("run %s %s", s.RunID, how)
-			p.say("see it with: flowgate run get %s", s.RunID)
+			p.say("see it with: flowgate run get %s", shellWord(string(s.RunID)))
 		})
 	})
 }
@@ -242,8 +243,8 @@ func (p *page) run(r client.Run) {
 			p.row(w.Kind, w.ID, w.Name, p.atOrNone(w.ExpiresAt))
 		}
 	}
-	if r.Status == "blocked" || r.BlockedReason != "" {
-		p.say("see why with: flowgate run explain %s", r.RunID)
+	if !r.Ended() {
+		p.say("what it needs: flowgate run explain %s", shellWord(string(r.RunID)))
 	}
 }
 
