@@ -34,6 +34,7 @@ type call struct {
 	run     history.RunKey
 	done    chan Answer // takes one answer without blocking
 	came    time.Time
+	trail   *Trail      // of the caller; nil where no audit trail is kept
 	taken   atomic.Bool // by a lane
 }
 
@@ -44,6 +45,9 @@ type call struct {
 // ends first or Run has ended (the message may then be stored or not: send it again); *DatabaseError.
 func (s *Store) Accept(ctx context.Context, m history.Message) (history.Receipt, error) {
 	c := &call{ctx: ctx, message: m, run: m.Target(), done: make(chan Answer, 1), came: s.cfg.Clock()}
+	if s.cfg.Audit {
+		c.trail = trailOf(ctx)
+	}
 	if err := s.enqueue(c); err != nil {
 		if !errors.Is(err, errNotRunning) {
 			s.waits.note(c.came, s.cfg.Clock())

@@ -102,6 +102,7 @@ func (s *Store) commitKnown(all []*foreseen) error {
 		signals.queue(p)
 		answers.queue(p)
 		settled.queue(p)
+		s.auditForeseen(p, all)
 		p.commit()
 		if err := p.send(ctx, conn); err != nil {
 			return err

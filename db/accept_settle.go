@@ -83,6 +83,7 @@ func (s *Store) commit(calls []*call, mode lockMode) (*ruling, error) {
 		if writes, err := r.write(p); err != nil || !writes {
 			return err
 		}
+		s.auditRuling(p, r, messages, trailsOf(calls))
 		p.commit()
 		return p.send(ctx, conn)
 	})

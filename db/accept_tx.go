@@ -73,6 +73,7 @@ func (s *Store) acceptIn(ctx context.Context, tx pgx.Tx, messages []history.Mess
 	if _, err := r.write(p); err != nil {
 		return nil, err
 	}
+	s.auditRuling(p, r, messages, func(int) *Trail { return trailOf(ctx) })
 	p.exec(sqlc.SetHostSettings, sqlc.SetHostSettingsParams((*host)[0]))
 	p.exec("release savepoint "+savepoint, nil)
 	return r.answers, p.send(ctx, tx)

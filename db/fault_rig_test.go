@@ -30,7 +30,7 @@ const (
 	shortWait = 40 * time.Millisecond
 )
 
-func waiting20s(c *Config) { c.LockTimeout = longWait }
+func waiting20s(c *Config) { c.LockTimeout, c.Audit = longWait, true }
 
 func newFaultRig(t *testing.T) *faultRig {
 	t.Helper()
@@ -66,7 +66,7 @@ func (r *acceptRig) brokenBy(b *pgfault.Breaker) *pgxpool.Pool {
 
 // over is a store on a broken pool. Its hints have a connection of their own, which nothing happens to.
 func (r *acceptRig) over(pool *pgxpool.Pool, lockTimeout time.Duration, change ...func(*Config)) *Store {
-	s := r.open(pool, append(change, func(c *Config) { c.LockTimeout = lockTimeout })...)
+	s := r.open(pool, append(change, func(c *Config) { c.LockTimeout, c.Audit = lockTimeout, true })...)
 	s.notify.config = r.pool.Config().ConnConfig
 	return s
 }
@@ -104,6 +104,8 @@ func (f *faultRig) runRows(prefix string) map[string]string {
 				from dead_letters d where d.run = r.id), '')
 			|| coalesce((select string_agg(E'\n\tupdate ' || update_id || ' ' || state || ' ' || coalesce(resolved_seq, 0), ''
 				order by update_id) from updates u where u.run = r.id), '')
+			|| coalesce((select string_agg(E'\n\taudit ' || a.kind || ' ' || a.name || ' ' || replace(a.identity, $1, '') || ' ' || a.seq || ' ' || a.verdict, ''
+				order by a.seq, a.kind, a.identity) from audit a where a.run = r.id), '')
 		from runs r where starts_with(r.run_id, $1)
 		union all select 'order', count(*)::text from orders where starts_with(run_id, $1) having count(*) > 0`, prefix+"/")
 	if err != nil {

@@ -220,7 +220,7 @@ func TestFaultAtEveryStatementOfAHandOverOfMany(t *testing.T) {
 func (f *faultRig) stored(rows string) int {
 	has := func(part string) bool { return hasText([]string{rows}, part) }
 	switch {
-	case has("seq 1..2 ") && has("wake due") && !has("\t2 g1") && !has("hook"):
+	case has("seq 1..2 ") && has("wake due") && !has("\t2 g1") && !has("\thook"):
 		return 1
 	case has("seq 1..3 ") && has("wake never") &&
 		(has("2 g1 wait.opened") || has("2 g1 hook.created") && has("hook h active") || has("hook.rejected")):

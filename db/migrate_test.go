@@ -23,12 +23,21 @@ func (r *acceptRig) undoDue() {
 // undoTasks brings the schema back to where a program was that knew neither steps nor children.
 func (r *acceptRig) undoTasks() {
 	r.t.Helper()
+	r.undoAudit()
 	r.sql(`drop table api_keys`)
 	r.sql(`drop table inbox`)
 	r.sql(`drop table updates`)
 	r.sql(`drop table tasks, dead_letters`)
 	r.sql(`alter table runs drop column parent`)
 	r.sql(`delete from goose_db_version where version_id >= 5`)
+}
+
+// undoAudit brings the schema back to where a program was that knew no audit trail.
+func (r *acceptRig) undoAudit() {
+	r.t.Helper()
+	r.sql(`drop table audit`)
+	r.sql(`drop function audit_only_grows`)
+	r.sql(`delete from goose_db_version where version_id >= 9`)
 }
 
 // undoCancelSeq brings the schema and its rows back to where a program was that did not know cancel_seq.

@@ -65,6 +65,10 @@ type Config struct {
 	CacheBytes  int64 // size of the events those states are the fold of, 64 MiB
 	KnownRuns   int   // records kept to decide signals on, 16,384; negative: none
 
+	// Audit keeps the audit trail: an entry for each accepted message, written in the transaction of its receipt, and for
+	// what is given to AuditRefusal. Off, nothing is written, and what is there stays.
+	Audit bool
+
 	Clock func() time.Time // time.Now; this process's clock, which may be wrong. Its values keep the monotonic reading
 
 	Log     zerolog.Logger // silent

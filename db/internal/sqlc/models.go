@@ -25,6 +25,29 @@ type ApiKey struct {
 	LastUsedAt *time.Time
 }
 
+type Audit struct {
+	ID            int64
+	At            time.Time
+	Namespace     string
+	Run           *int64
+	RunID         string
+	Kind          string
+	Name          string
+	Identity      string
+	Seq           int64
+	Verdict       string
+	Why           string
+	Actor         string
+	Source        string
+	Method        string
+	Credential    string
+	PayloadDigest []byte
+	SubjectDigest []byte
+	RequestID     string
+	Trace         string
+	Peer          string
+}
+
 type DeadLetter struct {
 	ID         int64
 	Run        int64
