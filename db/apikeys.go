@@ -46,6 +46,9 @@ func (s *Store) InsertAPIKey(ctx context.Context, k APIKey) error {
 			RunID: orNull(string(k.RunID)), HookID: orNull(string(k.HookID)), Signals: k.Signals,
 			CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt,
 		})
+		s.auditDeed(ctx, p, AuditEntry{
+			Namespace: k.Namespace, RunID: k.RunID, Kind: AuditKeyCreated, Name: auditText(k.Name), Identity: k.ID,
+		})
 	})
 }
 
@@ -130,7 +133,11 @@ func (s *Store) TouchAPIKey(ctx context.Context, id string, used, before time.Ti
 // RevokeAPIKey ends a key for good, and returns it. A key that was revoked before keeps the first time. Errors:
 // ErrAPIKeyNotFound, ErrUnavailable, *DatabaseError.
 func (s *Store) RevokeAPIKey(ctx context.Context, id string, at time.Time) (APIKey, error) {
-	rows, err := changeRows(ctx, s, sqlc.RevokeAPIKey, sqlc.RevokeAPIKeyParams{RevokedAt: at, KeyID: id}, pgx.RowToStructByPos[sqlc.ApiKey])
+	params := sqlc.RevokeAPIKeyParams{RevokedAt: at, KeyID: id}
+	rows, err := changeAudited(ctx, s, sqlc.RevokeAPIKey, params, pgx.RowToStructByPos[sqlc.ApiKey], func(rows []sqlc.ApiKey) AuditEntry {
+		k := apiKeyOf(rows[0])
+		return AuditEntry{Namespace: k.Namespace, RunID: k.RunID, Kind: AuditKeyRevoked, Name: auditText(k.Name), Identity: k.ID}
+	})
 	switch {
 	case err != nil:
 		return APIKey{}, err

@@ -119,7 +119,7 @@ func (a *auditRows) accepted(run int64, m history.Message, receipt history.Recei
 		}
 		m = with.Send
 	}
-	e, ok := entryOf(m)
+	e, ok := MessageEntry(m)
 	if !ok {
 		return
 	}
@@ -127,8 +127,9 @@ func (a *auditRows) accepted(run int64, m history.Message, receipt history.Recei
 	a.add(e)
 }
 
-// entryOf says what a message is about; false for one that nobody sent.
-func entryOf(m history.Message) (AuditEntry, bool) {
+// MessageEntry is an entry about a message, without what became of it; false for a message that nobody sent: what a worker
+// says of its tasks.
+func MessageEntry(m history.Message) (AuditEntry, bool) {
 	key := m.Target()
 	e := AuditEntry{Namespace: key.Namespace, RunID: key.RunID}
 	switch m := m.(type) {
@@ -158,7 +159,7 @@ func entryOf(m history.Message) (AuditEntry, bool) {
 	case *history.DiscardTask:
 		e.Kind, e.Name, e.Identity, e.Actor = AuditLetterDiscarded, m.Task.ID, m.Task.ID, m.Actor
 	case *history.StartWith:
-		return entryOf(m.Send)
+		return MessageEntry(m.Send)
 	default:
 		return e, false
 	}

@@ -129,7 +129,7 @@ func TestAuditHasOneEntryForEachReceipt(t *testing.T) {
 				if err != nil || receipt.Verdict != history.Accepted {
 					continue
 				}
-				e, _ := entryOf(m)
+				e, _ := MessageEntry(m)
 				mu.Lock()
 				if receipt.StartedFresh {
 					accepted = append(accepted, fmt.Sprint("start ", e.RunID, " 1"))

@@ -48,6 +48,8 @@ func newFigures() *figures {
 
 // Stats are figures of a Store since it was opened. The words are fixed.
 type Stats struct {
+	AuditLost uint64 // refusals that are missing from the audit trail
+
 	CommitTime tally.Distribution // of messages accepted by Accept, from the call to its answer, which follows the commit
 	ResumeTime tally.Distribution // of turns that were stored, from when the run became due
 	Turns      []tally.Count      // by what became of them: advanced, ended, blocked; failed: it could not be read or stored
@@ -57,7 +59,7 @@ type Stats struct {
 // Stats reads them; it costs no query.
 func (s *Store) Stats() Stats {
 	return Stats{
-		CommitTime: s.figures.commits.Distribution(), ResumeTime: s.figures.resumes.Distribution(),
+		AuditLost: s.AuditLost(), CommitTime: s.figures.commits.Distribution(), ResumeTime: s.figures.resumes.Distribution(),
 		Turns: s.figures.turns.Counts(), Errors: s.figures.errors.Counts(),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -66,15 +67,16 @@ func (s *Store) PostponeMessage(ctx context.Context, m StoredMessage, pause time
 // ReplayMessage has a dead message wait again, as long as it was to wait at first and so long at least. False: it is not
 // dead. Errors: ErrUnavailable, *DatabaseError.
 func (s *Store) ReplayMessage(ctx context.Context, ns spec.Namespace, row int64, least time.Duration, actor string) (bool, error) {
-	return s.changesMessage(ctx, sqlc.ReplayMessage, sqlc.ReplayMessageParams{
+	return s.decideMessage(ctx, sqlc.ReplayMessage, sqlc.ReplayMessageParams{
 		Actor: actor, Least: least.Seconds(), ID: row, Namespace: string(ns),
-	})
+	}, AuditEntry{Namespace: ns, Kind: AuditLetterReplayed, Identity: MessageLetter(row), Actor: actor})
 }
 
 // DiscardMessage puts a held or dead message away. False: it is neither, or somebody is delivering it now. Errors:
 // ErrUnavailable, *DatabaseError.
 func (s *Store) DiscardMessage(ctx context.Context, ns spec.Namespace, row int64, actor string) (bool, error) {
-	return s.changesMessage(ctx, sqlc.DiscardMessage, sqlc.DiscardMessageParams{Actor: actor, ID: row, Namespace: string(ns)})
+	return s.decideMessage(ctx, sqlc.DiscardMessage, sqlc.DiscardMessageParams{Actor: actor, ID: row, Namespace: string(ns)},
+		AuditEntry{Namespace: ns, Kind: AuditLetterDiscarded, Identity: MessageLetter(row), Actor: actor})
 }
 
 // SweepMessages deletes at most so many messages that were delivered or discarded so long ago, and says how many. Errors:
@@ -83,6 +85,18 @@ func (s *Store) SweepMessages(ctx context.Context, most int, keep time.Duration)
 	params := sqlc.SweepMessagesParams{Keep: keep.Seconds(), Most: int64(most)}
 	rows, err := changeRows(ctx, s, sqlc.SweepMessages, params, pgx.RowTo[int64])
 	return len(rows), err
+}
+
+// MessageLetter is how a message of the inbox is called among dead letters.
+func MessageLetter(row int64) string { return "m-" + strconv.FormatInt(row, 10) }
+
+// decideMessage is changesMessage of a decision, which is for the audit trail. The statement returns the run's ID.
+func (s *Store) decideMessage(ctx context.Context, sql string, params any, e AuditEntry) (bool, error) {
+	rows, err := changeAudited(ctx, s, sql, params, pgx.RowTo[string], func(runs []string) AuditEntry {
+		e.RunID = spec.RunID(runs[0])
+		return e
+	})
+	return len(rows) > 0, err
 }
 
 func (s *Store) changesMessage(ctx context.Context, sql string, params any) (bool, error) {

@@ -70,10 +70,15 @@ func (s *Store) ListLetters(ctx context.Context, f LetterFilter) (letters []Lett
 	return letters, next, nil
 }
 
-// DiscardLetter marks a letter whose step is no more. False: it was decided before. Errors: ErrUnavailable, *DatabaseError.
-func (s *Store) DiscardLetter(ctx context.Context, ns spec.Namespace, id int64, actor string) (bool, error) {
-	params := sqlc.DiscardLetterParams{Actor: actor, ID: id, Namespace: string(ns)}
-	rows, err := changeRows(ctx, s, sqlc.DiscardLetter, params, pgx.RowTo[int64])
+// DiscardLetter marks a letter, as it was read, whose step is no more. False: it was decided before. Errors: ErrUnavailable,
+// *DatabaseError.
+func (s *Store) DiscardLetter(ctx context.Context, ns spec.Namespace, l Letter, actor string) (bool, error) {
+	params := sqlc.DiscardLetterParams{Actor: actor, ID: l.ID, Namespace: string(ns)}
+	rows, err := changeAudited(ctx, s, sqlc.DiscardLetter, params, pgx.RowTo[int64], func([]int64) AuditEntry {
+		return AuditEntry{
+			Namespace: ns, RunID: l.Run.RunID, Kind: AuditLetterDiscarded, Name: string(l.StepID), Identity: string(l.StepID), Actor: actor,
+		}
+	})
 	return len(rows) > 0, err
 }
 

@@ -39,6 +39,7 @@ const (
 	hookCursor    cursorKind = 'h'
 	letterCursor  cursorKind = 'd'
 	messageCursor cursorKind = 'm'
+	auditCursor   cursorKind = 'a'
 )
 
 // cursor names the row after which the next page begins. It is opaque to callers.

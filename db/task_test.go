@@ -158,11 +158,11 @@ func (r *acceptRig) lettersAreRead() {
 	if _, err := r.ReadLetter(r.t.Context(), "other", ids[0]); !errors.Is(err, ErrLetterNotFound) {
 		r.t.Errorf("another namespace reads a letter: %v", err)
 	}
-	if changed, err := r.DiscardLetter(r.t.Context(), "other", ids[0], "eve"); changed || err != nil {
+	if changed, err := r.DiscardLetter(r.t.Context(), "other", Letter{ID: ids[0]}, "eve"); changed || err != nil {
 		r.t.Errorf("another namespace discards a letter: %v %v", changed, err)
 	}
 	for _, want := range []bool{true, false} {
-		if changed, err := r.DiscardLetter(r.t.Context(), "default", ids[0], "eve"); changed != want || err != nil {
+		if changed, err := r.DiscardLetter(r.t.Context(), "default", Letter{ID: ids[0]}, "eve"); changed != want || err != nil {
 			r.t.Errorf("discarded: %v %v", changed, err)
 		}
 	}

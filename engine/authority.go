@@ -204,6 +204,7 @@ func (e *Engine) accept(ctx context.Context, m history.Message) (Receipt, error)
 		receipt, err := e.store.Accept(ctx, m)
 		var missing *db.AuthorityMissingError
 		if !errors.As(err, &missing) {
+			e.noteRefusal(ctx, m, err)
 			return receipt, err
 		}
 		if err := e.loadAuthority(ctx, missing.Digest); err != nil {

@@ -112,7 +112,7 @@ func (a *attempt) sendCall(ctx context.Context) (*history.Failure, error) {
 	default:
 		return nil, fmt.Errorf("a call asked for by %T", d)
 	}
-	_, err := a.w.engine.accept(ctx, m)
+	_, err := a.w.engine.accept(a.asRun(ctx), m)
 	reason := callReason(err)
 	switch {
 	case err == nil:
@@ -184,7 +184,7 @@ func (a *attempt) stopOrphan(child history.RunKey, parent *history.Parent, polic
 		if err != nil || !view.Status.Ended() {
 			return err // else another attempt sees to it
 		}
-		_, err = a.w.engine.accept(ctx, &history.CancelRun{
+		_, err = a.w.engine.accept(a.asRun(ctx), &history.CancelRun{
 			Run: child, Terminate: policy == Terminate, Reason: parentEnded, ChildOf: parent,
 		})
 		return err
@@ -244,7 +244,7 @@ func (a *attempt) report(ctx context.Context) error {
 	default:
 		m.Failure = &history.Failure{Reason: FailedCancelled}
 	}
-	_, err = a.w.engine.accept(ctx, m)
+	_, err = a.w.engine.accept(a.asRun(ctx), m)
 	if errors.Is(err, ErrTaskClosed) || errors.Is(err, ErrRunNotFound) {
 		return nil // the parent does not wait for it any more
 	}
@@ -262,7 +262,7 @@ const maxStoredDepth = 10_000
 // stop tells a child that its parent ended.
 func (a *attempt) stop(ctx context.Context) error {
 	t := a.task
-	_, err := a.w.engine.accept(ctx, &history.CancelRun{
+	_, err := a.w.engine.accept(a.asRun(ctx), &history.CancelRun{
 		Run:       history.RunKey{Namespace: t.Run.Namespace, RunID: t.Task.Target},
 		Terminate: t.Task.Policy == Terminate, Reason: parentEnded,
 		ChildOf: &history.Parent{RunID: t.Run.RunID, Generation: t.Task.Generation, ChildID: spec.ChildID(t.Task.ID)},

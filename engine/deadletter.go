@@ -125,7 +125,7 @@ func (h *Handle) DiscardDeadLetter(ctx context.Context, id, actor string) (v Ver
 				return err
 			}
 		}
-		changed, err := h.e.store.DiscardLetter(ctx, h.ns, l.ID, actor)
+		changed, err := h.e.store.DiscardLetter(ctx, h.ns, l, actor)
 		if err == nil && !changed {
 			return ErrTaskClosed // somebody was faster
 		}

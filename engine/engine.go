@@ -66,7 +66,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e.exec = newExecutor(cfg)
 	e.store = db.Open(cfg.Pool, db.Config{
 		Limits: e.limits, Authority: e.authorities.lookup, Process: cfg.Process, Log: cfg.Logger,
-		Clock: cfg.Clock,
+		Clock: cfg.Clock, Audit: cfg.Audit,
 		Takes: e.takes, Handed: func() { hint(e.handed) }, Ready: e.ready,
 		Tasked: e.tasked, Withdrawn: e.withdrawn, TaskLease: cfg.StepLease,
 		Reserve: e.reserve, Begun: e.begun, Release: e.release,

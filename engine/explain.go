@@ -149,7 +149,7 @@ func heldLetters(t db.Trouble) []HeldLetter {
 	}
 	for _, m := range t.Messages {
 		held = append(held, HeldLetter{
-			ID: "m-" + strconv.FormatInt(m.Row, 10), Kind: "message", Name: m.Name, State: string(m.State),
+			ID: db.MessageLetter(m.Row), Kind: "message", Name: m.Name, State: string(m.State),
 			Reason: m.Reason, Since: m.ReceivedAt,
 		})
 	}

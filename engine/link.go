@@ -54,6 +54,9 @@ func (h *Handle) HookLink(ctx context.Context, run spec.RunID, id spec.HookID) (
 	if err != nil {
 		return Link{}, err
 	}
+	if err := h.noteToken(ctx, run, id); err != nil {
+		return Link{}, err
+	}
 	return Link{
 		Token: token, URL: h.e.linkTo(view.Hook, token), TokenID: view.Hook.Grant.Digest.TokenID(),
 		ExpiresAt: view.Hook.ExpiresAt,

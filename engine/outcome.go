@@ -123,11 +123,16 @@ func (a *attempt) heartbeat(details json.RawMessage) error {
 
 func (a *attempt) hookURL(ctx context.Context, hookID spec.HookID) (string, error) {
 	h := &Handle{e: a.w.engine, ns: a.task.Run.Namespace}
-	link, err := h.HookLink(ctx, a.task.Run.RunID, hookID)
+	link, err := h.HookLink(a.asRun(ctx), a.task.Run.RunID, hookID)
 	if err != nil {
 		return "", err
 	}
 	return link.URL.Reveal(), nil
+}
+
+// asRun is a context for what the attempt asks in the name of its run.
+func (a *attempt) asRun(ctx context.Context) context.Context {
+	return WithTrail(ctx, Trail{Method: TrailRun, Actor: string(a.task.Run.RunID)})
 }
 
 // listen begins to watch for heartbeats; deafen ends it.

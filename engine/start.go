@@ -44,6 +44,7 @@ func (h *Handle) Start(ctx context.Context, req StartRequest) (s Started, err er
 	}
 	if refusal := h.e.resolve(ctx, m); refusal != nil {
 		receipt, err := h.e.startedBefore(ctx, m, refusal)
+		h.e.noteRefusal(ctx, m, err)
 		return started(receipt), err
 	}
 	receipt, err := h.e.accept(ctx, m)

@@ -59,7 +59,7 @@ const maxPage = 200
 // letterPrefix tells messages from steps among dead letters.
 const letterPrefix = "m-"
 
-func letterID(row int64) string { return letterPrefix + strconv.FormatInt(row, 10) }
+func letterID(row int64) string { return db.MessageLetter(row) }
 
 // IsLetterID says that an ID is one of a message, if it is one at all.
 func IsLetterID(id string) bool { return strings.HasPrefix(id, letterPrefix) }

@@ -83,13 +83,13 @@ UPDATE inbox AS i
 SET state = 'held', reason = '', try_at = statement_timestamp(), actor = @actor::text,
     deadline = statement_timestamp() + greatest(i.deadline - i.received_at, (@least::float8) * interval '1 second')
 WHERE i.id = @id AND i.namespace = @namespace AND i.state || '' = 'dead'
-RETURNING i.id;
+RETURNING i.run_id;
 
 -- name: DiscardMessage :many
 -- Unless somebody is delivering it.
 UPDATE inbox AS i SET state = 'discarded', resolved_at = statement_timestamp(), taken = false, actor = @actor::text
 WHERE i.id = @id AND i.namespace = @namespace AND i.state || '' IN ('held', 'dead') AND (NOT i.taken OR i.try_at <= statement_timestamp())
-RETURNING i.id;
+RETURNING i.run_id;
 
 -- name: SweepMessages :many
 -- A few that were delivered or discarded long ago.

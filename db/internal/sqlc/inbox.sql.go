@@ -13,7 +13,7 @@ import (
 const DiscardMessage = `-- name: DiscardMessage :many
 UPDATE inbox AS i SET state = 'discarded', resolved_at = statement_timestamp(), taken = false, actor = $1::text
 WHERE i.id = $2 AND i.namespace = $3 AND i.state || '' IN ('held', 'dead') AND (NOT i.taken OR i.try_at <= statement_timestamp())
-RETURNING i.id
+RETURNING i.run_id
 `
 
 type DiscardMessageParams struct {
@@ -23,19 +23,19 @@ type DiscardMessageParams struct {
 }
 
 // Unless somebody is delivering it.
-func (q *Queries) DiscardMessage(ctx context.Context, db DBTX, arg DiscardMessageParams) ([]int64, error) {
+func (q *Queries) DiscardMessage(ctx context.Context, db DBTX, arg DiscardMessageParams) ([]string, error) {
 	rows, err := db.Query(ctx, DiscardMessage, arg.Actor, arg.ID, arg.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	items := []int64{}
+	items := []string{}
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var run_id string
+		if err := rows.Scan(&run_id); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, run_id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err
@@ -347,7 +347,7 @@ UPDATE inbox AS i
 SET state = 'held', reason = '', try_at = statement_timestamp(), actor = $1::text,
     deadline = statement_timestamp() + greatest(i.deadline - i.received_at, ($2::float8) * interval '1 second')
 WHERE i.id = $3 AND i.namespace = $4 AND i.state || '' = 'dead'
-RETURNING i.id
+RETURNING i.run_id
 `
 
 type ReplayMessageParams struct {
@@ -358,7 +358,7 @@ type ReplayMessageParams struct {
 }
 
 // It waits again as long as it was to wait at first, and a while at least.
-func (q *Queries) ReplayMessage(ctx context.Context, db DBTX, arg ReplayMessageParams) ([]int64, error) {
+func (q *Queries) ReplayMessage(ctx context.Context, db DBTX, arg ReplayMessageParams) ([]string, error) {
 	rows, err := db.Query(ctx, ReplayMessage,
 		arg.Actor,
 		arg.Least,
@@ -369,13 +369,13 @@ func (q *Queries) ReplayMessage(ctx context.Context, db DBTX, arg ReplayMessageP
 		return nil, err
 	}
 	defer rows.Close()
-	items := []int64{}
+	items := []string{}
 	for rows.Next() {
-		var id int64
-		if err := rows.Scan(&id); err != nil {
+		var run_id string
+		if err := rows.Scan(&run_id); err != nil {
 			return nil, err
 		}
-		items = append(items, id)
+		items = append(items, run_id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, err

@@ -1,0 +1,91 @@
+package db
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// refusalRoom is how many refusals may wait to be written.
+	refusalRoom = 1024
+	// refusalBatch is how many are written together.
+	refusalBatch = 256
+	// refusalNews is how often it is logged, at most, that some were lost.
+	refusalNews = time.Minute
+)
+
+// refusals is the line of refusals that are to be written to the audit trail. They change nothing and nobody waits for
+// them, so they are written outside of any transaction of a message, and what finds no room is lost and counted.
+type refusals struct {
+	line chan AuditEntry
+	lost atomic.Uint64
+	said time.Time // when it was last logged; its owner's alone
+	told uint64    // of what was lost, how much was logged
+}
+
+func newRefusals() *refusals { return &refusals{line: make(chan AuditEntry, refusalRoom)} }
+
+// AuditRefusal has a refusal written to the audit trail soon, if one is kept. It never blocks. Texts that a row cannot hold
+// are cut.
+func (s *Store) AuditRefusal(ctx context.Context, e AuditEntry) {
+	if !s.cfg.Audit {
+		return
+	}
+	e.Trail = TrailOf(ctx)
+	for _, text := range []*string{
+		(*string)(&e.Namespace), (*string)(&e.RunID), &e.Name, &e.Identity, &e.Why, &e.Actor, &e.Source,
+	} {
+		*text = auditText(*text)
+	}
+	select {
+	case s.refusals.line <- e:
+	default:
+		s.refusals.lost.Add(1)
+	}
+}
+
+// AuditLost is how many refusals this process could not write to the audit trail.
+func (s *Store) AuditLost() uint64 { return s.refusals.lost.Load() }
+
+// writeRefusals writes what is in the line until ctx ends, and then what is left of it.
+func (s *Store) writeRefusals(ctx context.Context) {
+	for {
+		select {
+		case e := <-s.refusals.line:
+			s.writeBatch(e)
+			continue
+		default:
+		}
+		select {
+		case e := <-s.refusals.line:
+			s.writeBatch(e)
+		case <-ctx.Done():
+			for len(s.refusals.line) > 0 {
+				s.writeBatch(<-s.refusals.line)
+			}
+			return
+		}
+	}
+}
+
+// writeBatch writes an entry with those that wait behind it.
+func (s *Store) writeBatch(first AuditEntry) {
+	now := s.cfg.Clock()
+	var rows auditRows
+	for n, e := 1, first; ; n++ {
+		rows.add(e)
+		if n == refusalBatch || len(s.refusals.line) == 0 {
+			break
+		}
+		e = <-s.refusals.line // its only reader
+	}
+	if err := s.change(context.Background(), func(p *pipeline) { rows.queue(p) }); err != nil {
+		s.refusals.lost.Add(uint64(len(rows.params.Kinds)))
+	}
+	lost := s.refusals.lost.Load()
+	if lost > s.refusals.told && now.Sub(s.refusals.said) >= refusalNews {
+		s.cfg.Log.Warn().Uint64("lost", lost-s.refusals.told).Msg("refusals are missing from the audit trail: there was no room, or the database did not take them")
+		s.refusals.said, s.refusals.told = now, lost
+	}
+}
