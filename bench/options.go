@@ -19,6 +19,7 @@ type options struct {
 	profile            string          // file of a CPU profile
 	statements         bool            // tell the dearest ones
 	repeat             int
+	audit              bool
 
 	url    string
 	remote remote.Load
@@ -61,6 +62,7 @@ func parse(args []string, usage io.Writer) (options, error) {
 	flags.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of this process to this file; best with -only")
 	flags.BoolVar(&o.statements, "statements", false, "after each measurement tell the statements that cost PostgreSQL most time")
 	flags.StringVar(&o.url, "url", "", "load the service at this URL, http://host:port, in place of the rest; FLOWGATE_TOKEN is its bearer token")
+	flags.BoolVar(&o.audit, "audit", false, "keep the audit trail, as flowgate serve does")
 	o.remote.Flags(flags)
 	if err := flags.Parse(args); err != nil {
 		return o, err

@@ -43,7 +43,7 @@ func measureHere(ctx context.Context, o options, figures *report.Figures, log io
 			return err
 		}
 	}
-	p.bench = &measure.Bench{Server: s, Figures: figures, Sizes: o.sizes}
+	p.bench = &measure.Bench{Server: s, Figures: figures, Sizes: o.sizes, Audit: o.audit}
 	defer func() { err = errors.Join(err, p.bench.Close()) }()
 	if o.peers {
 		p.say("compiling the peers")

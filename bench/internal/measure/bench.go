@@ -19,6 +19,7 @@ type Bench struct {
 	Server  *server.Server
 	Figures *report.Figures
 	Sizes   Sizes
+	Audit   bool // engines keep the audit trail
 
 	fed *rig // the engine with the run that FanIn fed, for Resume
 }

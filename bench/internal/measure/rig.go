@@ -57,7 +57,7 @@ func (r *rig) start(ctx context.Context, publicURL string) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.engine, err = engine.New(ctx, engine.Config{Pool: r.pool, Keys: keys, PublicURL: publicURL}); err != nil {
+	if r.engine, err = engine.New(ctx, engine.Config{Pool: r.pool, Keys: keys, PublicURL: publicURL, Audit: r.b.Audit}); err != nil {
 		return err
 	}
 	for _, w := range []struct {
