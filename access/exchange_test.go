@@ -41,7 +41,11 @@ func TestExchange(t *testing.T) {
 		Namespace: "acme", Actor: "key:" + key.ID, Method: ByExchange, Scopes: []Scope{RunsRead}, Run: "a/b", Hook: "h x",
 		Signals: []string{"go"}, KeyID: key.ID, Expires: &expires,
 	}
-	if diff := cmp.Diff(want, r.takes("the token", got.Token.Reveal()), cmpopts.IgnoreUnexported(Principal{})); diff != "" {
+	taken := r.takes("the token", got.Token.Reveal())
+	if want.TokenID = taken.TokenID; len(want.TokenID) != 32 {
+		t.Errorf("its ID is %q", want.TokenID)
+	}
+	if diff := cmp.Diff(want, taken, cmpopts.IgnoreUnexported(Principal{})); diff != "" {
 		t.Error(diff)
 	}
 	if got.Lifetime != time.Minute || !slices.Equal(got.Scopes, []Scope{RunsRead}) {

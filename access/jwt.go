@@ -168,7 +168,7 @@ func (v *Verifier) holder(ctx context.Context, from *trusted, c *claims, admit A
 	expires := c.expires.UTC()
 	p := Principal{
 		Namespace: ns, Method: ByJWT, Scopes: known(c.scope, from.Scopes), Run: spec.RunID(c.run), Hook: spec.HookID(c.hook),
-		Signals: c.signals, Expires: &expires, issuer: from.Name,
+		Signals: c.signals, TokenID: c.id, Expires: &expires, issuer: from.Name,
 	}
 	if from.own {
 		return v.exchanged(ctx, p, c, admit)

@@ -31,6 +31,7 @@ type Principal struct {
 	Signals []string    // the only names it may send; nil: any, empty: none
 
 	KeyID   string     // of the API key behind it; empty: none
+	TokenID string     // of the JWT, its jti; empty: none
 	Expires *time.Time // nil: not by itself
 
 	issuer string // of the JWT behind it, empty for API keys

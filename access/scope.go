@@ -20,11 +20,12 @@ const (
 	HooksDispose Scope = "hooks:dispose"
 	TokensMint   Scope = "tokens:mint"
 	IngressAdmin Scope = "ingress:admin"
+	AuditRead    Scope = "audit:read"
 )
 
 // AllScopes returns every scope there is.
 func AllScopes() []Scope {
-	return []Scope{RunsStart, RunsRead, RunsCancel, SignalsSend, HooksResume, HooksDispose, TokensMint, IngressAdmin}
+	return []Scope{RunsStart, RunsRead, RunsCancel, SignalsSend, HooksResume, HooksDispose, TokensMint, IngressAdmin, AuditRead}
 }
 
 // ParseScopes reads scopes that must all be known, and drops repeats. The error is a *spec.InvalidError of the field.

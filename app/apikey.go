@@ -34,7 +34,7 @@ type apiKeyCreate struct {
 	digestKeySettings
 	Namespace string        `required:"" help:"Namespace whose runs the key is for."`
 	Name      string        `required:"" help:"What the key is called in lists."`
-	Scope     []string      `required:"" sep:"none" help:"What the key may do; repeat the flag for more: runs:start, runs:read, runs:cancel, signals:send, hooks:resume, hooks:dispose, tokens:mint, ingress:admin."`
+	Scope     []string      `required:"" sep:"none" help:"What the key may do; repeat the flag for more: runs:start, runs:read, runs:cancel, signals:send, hooks:resume, hooks:dispose, tokens:mint, ingress:admin, audit:read."`
 	ExpiresIn time.Duration `placeholder:"DURATION" help:"How long the key is good for, such as 2160h; else until it is revoked."`
 	RunID     string        `name:"run" help:"The only run that the key may act on."`
 	HookID    string        `name:"hook" help:"The only hook of that run."`
@@ -194,5 +194,6 @@ func (s databaseSetting) onDatabase(ctx context.Context, do func(context.Context
 	if err := readyDatabase(ctx, pool, s.DatabaseURL); err != nil {
 		return err
 	}
-	return do(ctx, db.Open(pool, db.Config{}))
+	// Keys that are made and ended are in the audit trail in any case.
+	return do(db.WithTrail(ctx, db.Trail{Method: "command"}), db.Open(pool, db.Config{Audit: true}))
 }

@@ -21,6 +21,7 @@ type devCommand struct {
 	logSettings
 	stepSettings
 	ingressSettings
+	auditSettings
 	DataDir string `setting:"FLOWGATE_DATA_DIR" placeholder:"DIR" otherwise:"/var/lib/flowgate for root, else ~/.local/state/flowgate" help:"Folder of dev mode's PostgreSQL and keys."`
 }
 
@@ -84,6 +85,10 @@ func (c devCommand) local(in invocation) (Local, error) {
 	if err != nil {
 		return Local{}, err
 	}
+	audit, err := c.auditParts()
+	if err != nil {
+		return Local{}, err
+	}
 	if c.DataDir == "" {
 		c.DataDir = pgembed.DefaultDir()
 	}
@@ -93,6 +98,6 @@ func (c devCommand) local(in invocation) (Local, error) {
 	return Local{
 		Registrations: in.registrations, Dir: c.DataDir, DatabaseURL: c.DatabaseURL, Keys: keys, Listen: c.Listen,
 		AdminListen: c.AdminListen, PublicURL: c.PublicURL, Connections: connections, Logger: log, steps: steps,
-		credentials: callers, inbox: inbox,
+		credentials: callers, inbox: inbox, audit: audit,
 	}, nil
 }

@@ -43,6 +43,7 @@ type Local struct {
 
 	credentials credentials // of the command; keys that sign are made otherwise
 	inbox       inboxParts  // of the command
+	audit       auditParts  // of the command; else the audit trail is kept
 	steps       stepParts   // of the command, which has its own configuration of http.post
 }
 
@@ -103,13 +104,13 @@ func (i *Instance) start(ctx context.Context, l Local) error {
 	from := parts{
 		log: l.Logger, registrations: l.Registrations, keys: l.Keys, databaseURL: l.DatabaseURL, connections: l.Connections,
 		publicURL: l.PublicURL, listen: l.Listen, adminListen: l.AdminListen, dev: true, openAPI: true, steps: l.steps,
-		credentials: l.credentials, inbox: l.inbox,
+		credentials: l.credentials, inbox: l.inbox, audit: l.audit,
 	}
 	if l.Sources != nil {
 		from.inbox.sources = l.Sources
 	}
 	if l.steps.queues == nil { // no command has read settings
-		from.steps.grace = l.TargetGrace
+		from.steps.grace, from.audit.on = l.TargetGrace, true
 		if err := from.steps.posting(l.HTTPPost); err != nil {
 			return err
 		}

@@ -42,6 +42,7 @@ type parts struct {
 	namespaces     map[spec.Namespace]gateway.NamespaceRules
 	steps          stepParts
 	inbox          inboxParts
+	audit          auditParts
 	clock          func() time.Time // nil: time.Now
 }
 
@@ -141,6 +142,7 @@ func (p *process) makeEngine(ctx context.Context) error {
 	p.engine, err = engine.New(ctx, engine.Config{
 		Pool: p.pool, Keys: p.keys, PublicURL: p.publicURL, Logger: p.log, Dev: p.dev, Clock: p.clock,
 		StepQueues: p.steps.queued(), StepLease: p.steps.lease, StepDrain: p.steps.drain, TargetGrace: p.steps.grace,
+		Audit: p.audit.on, AuditKeep: p.audit.keep,
 	})
 	if err != nil {
 		return err
@@ -161,7 +163,7 @@ func (p *process) makeGateway(context.Context) error {
 		return nil
 	}
 	p.box = inbox.New(inbox.Config{
-		Store: db.Open(p.pool, db.Config{Clock: p.clock}), Engine: p.engine, Logger: p.log, Clock: p.clock,
+		Store: db.Open(p.pool, db.Config{Clock: p.clock, Audit: p.audit.on}), Engine: p.engine, Logger: p.log, Clock: p.clock,
 		Room: p.inbox.room, Keep: p.inbox.keep,
 	})
 	var receiver *ingress.Receiver

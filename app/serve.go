@@ -17,6 +17,7 @@ type deployed struct {
 	keySettings
 	logSettings
 	stepSettings
+	auditSettings
 	Examples bool `help:"Run the example workflows too."`
 }
 
@@ -43,6 +44,10 @@ func (c deployed) parts(in invocation) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
+	audit, err := c.auditParts()
+	if err != nil {
+		return parts{}, err
+	}
 	registrations := in.registrations
 	if !c.Examples {
 		registrations = withoutExamples(registrations)
@@ -50,6 +55,7 @@ func (c deployed) parts(in invocation) (parts, error) {
 	return parts{
 		log: log, registrations: registrations, keys: keys, databaseURL: c.DatabaseURL, connections: connections,
 		publicURL: c.PublicURL, adminListen: c.AdminListen, clock: in.clock, steps: steps,
+		audit: audit,
 	}, nil
 }
 

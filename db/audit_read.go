@@ -33,8 +33,7 @@ func (s *Store) ListAudit(ctx context.Context, f AuditFilter) (found []AuditEntr
 	}
 	limit := pageSize(f.Limit)
 	params := sqlc.ListAuditParams{
-		Namespace: string(f.Namespace), Before: before, Kind: string(f.Kind), Verdict: string(f.Verdict), Since: f.Since,
-		Count: int64(limit) + 1,
+		Namespace: string(f.Namespace), Before: before, Kind: string(f.Kind), Verdict: string(f.Verdict), Since: f.Since, Count: int64(limit) + 1,
 	}
 	rows, err := s.listAudit(ctx, f.RunID, params)
 	if err != nil {
@@ -58,6 +57,26 @@ func (s *Store) listAudit(ctx context.Context, run spec.RunID, f sqlc.ListAuditP
 	return statements.ListRunAudit(ctx, replanned{s.pool}, sqlc.ListRunAuditParams{
 		Run: &row.ID, Namespace: f.Namespace, Before: f.Before, Kind: f.Kind, Verdict: f.Verdict, Since: f.Since, Count: f.Count,
 	})
+}
+
+// RunRefusals reads the last refusals of messages to a run, the newest first. Errors: history.ErrRunNotFound, ErrUnavailable,
+// *DatabaseError.
+func (s *Store) RunRefusals(ctx context.Context, run history.RunKey, most int) ([]AuditEntry, error) {
+	row, err := lookUpOne[sqlc.Run](ctx, s, sqlc.ReadRun, sqlc.ReadRunParams{
+		Namespace: string(run.Namespace), RunID: string(run.RunID),
+	}, history.ErrRunNotFound)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := lookUp[sqlc.Audit](ctx, s, sqlc.RunRefusals, sqlc.RunRefusalsParams{Run: &row.ID, Count: int64(most)})
+	if err != nil {
+		return nil, err
+	}
+	found := make([]AuditEntry, len(rows))
+	for i, r := range rows {
+		found[i] = auditEntry(r)
+	}
+	return found, nil
 }
 
 func auditEntry(r sqlc.Audit) AuditEntry {

@@ -35,7 +35,7 @@ var keptPlans = map[string]string{
 	"HoldMessage": sqlc.HoldMessage, "KnownMessage": sqlc.KnownMessage, "ReadMessage": sqlc.ReadMessage, "TakeMessages": sqlc.TakeMessages,
 	"SettleMessage": sqlc.SettleMessage, "PostponeMessage": sqlc.PostponeMessage, "ReplayMessage": sqlc.ReplayMessage,
 	"ExplainTasks": sqlc.ExplainTasks, "ExplainLetters": sqlc.ExplainLetters, "ExplainMessages": sqlc.ExplainMessages,
-	"AppendAudit": sqlc.AppendAudit, "ReadTraces": sqlc.ReadTraces, "SweepAudit": sqlc.SweepAudit, "DiscardMessage": sqlc.DiscardMessage, "HeldMessages": sqlc.HeldMessages, "SweepMessages": sqlc.SweepMessages,
+	"AppendAudit": sqlc.AppendAudit, "ReadTraces": sqlc.ReadTraces, "RunRefusals": sqlc.RunRefusals, "SweepAudit": sqlc.SweepAudit, "DiscardMessage": sqlc.DiscardMessage, "HeldMessages": sqlc.HeldMessages, "SweepMessages": sqlc.SweepMessages,
 }
 
 // A kept plan looks rows up by a condition on a key, and does so also when it was made while the tables were empty, or so

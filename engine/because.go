@@ -41,6 +41,7 @@ func (x Explanation) because(run history.Run) []string {
 		why = append(why, w.sentence(x.ReadAt))
 	}
 	why = append(why, x.whyUnread()...)
+	why = append(why, x.whyRefused()...)
 	return append(why, x.whyLetters()...)
 }
 
@@ -124,6 +125,21 @@ func (x Explanation) whyUnread() (why []string) {
 		if !awaited[u.Name] {
 			why = append(why, fmt.Sprintf("%s of %q came, and nothing waits for that name now.", count(u.Count, "signal"), u.Name))
 		}
+	}
+	return why
+}
+
+func (x Explanation) whyRefused() (why []string) {
+	for _, r := range x.Refusals {
+		what := string(r.Kind)
+		if r.Name != "" {
+			what += fmt.Sprintf(" %q", r.Name)
+		}
+		by := ""
+		if r.Actor != "" {
+			by = fmt.Sprintf(" of %q", r.Actor)
+		}
+		why = append(why, fmt.Sprintf("At %s a %s%s was refused (%s, %s).", clockTime(r.At), what, by, r.Verdict, r.Why))
 	}
 	return why
 }

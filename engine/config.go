@@ -45,6 +45,8 @@ type Config struct {
 	// Audit keeps the audit trail: an entry for each accepted message, in the transaction of its receipt, for each refusal of
 	// a known caller, soon after it, and for each token of a hook that is shown. Off, nothing is written.
 	Audit bool
+	// AuditKeep is how long entries of the audit trail stay; 0 is for ever. It needs no Audit.
+	AuditKeep time.Duration
 	// Dev is for development: another spec under a registered version replaces the stored one with a warning, and the
 	// first call of a turn is made twice and must decide the same.
 	Dev bool

@@ -128,6 +128,9 @@ func (e *Engine) Run(ctx context.Context) error {
 		e.store.GiveUp()
 		return nil
 	})
+	if e.cfg.AuditKeep > 0 {
+		work.Go(func() error { return e.sweepAudit(ctx) })
+	}
 	work.Go(func() error { return e.waiters.run(ctx) })
 	work.Go(func() error { return e.answers.run(ctx) })
 	work.Go(func() error {

@@ -24,8 +24,15 @@ type Explanation struct {
 	Waiting     []Waited        `json:"waiting"`                // what is open, in the order of opening
 	Unread      []UnreadSignals `json:"unread"`                 // by name, those that came first in front
 	NearMisses  []NearMiss      `json:"near_misses"`
-	DeadLetters []HeldLetter    `json:"dead_letters"` // of the run, that nobody has decided about; at most 200
-	ReadAt      time.Time       `json:"read_at"`      // by the database's clock
+	DeadLetters []HeldLetter    `json:"dead_letters"`       // of the run, that nobody has decided about; at most 200
+	Refusals    []Refusal       `json:"refusals,omitempty"` // the last ones by the audit trail, at most 10; only if asked for
+	ReadAt      time.Time       `json:"read_at"`            // by the database's clock
+}
+
+// ExplainRequest says which run to explain, and whether to tell who was refused.
+type ExplainRequest struct {
+	RunID    spec.RunID
+	Refusals bool // the last refusals as well, and what follows from them
 }
 
 // Blockage is why workflow code is not called, or was called in vain.
@@ -71,10 +78,24 @@ type HeldLetter struct {
 	Since  time.Time `json:"since"`
 }
 
+// maxRefusals bounds the refusals of an Explanation.
+const maxRefusals = 10
+
+// Refusal is a message to the run that was refused.
+type Refusal struct {
+	At       time.Time `json:"at"`
+	Kind     AuditKind `json:"kind"`
+	Name     string    `json:"name,omitempty"`
+	Identity string    `json:"identity,omitempty"`
+	Verdict  Verdict   `json:"verdict"`
+	Why      string    `json:"why"` // a code
+	Actor    string    `json:"actor,omitempty"`
+}
+
 // Explain tells why a run waits, or does not go on. It folds the events of a run that has not ended, and reads what else is
 // stored about it a moment later. Errors: *InvalidError, ErrRunNotFound, ErrUnavailable.
-func (h *Handle) Explain(ctx context.Context, id spec.RunID) (Explanation, error) {
-	key, err := h.key(id)
+func (h *Handle) Explain(ctx context.Context, req ExplainRequest) (Explanation, error) {
+	key, err := h.key(req.RunID)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -95,6 +116,11 @@ func (h *Handle) Explain(ctx context.Context, id spec.RunID) (Explanation, error
 	if x.CodeLive, err = h.e.attended(ctx, run); err != nil {
 		return Explanation{}, err
 	}
+	if req.Refusals {
+		if x.Refusals, err = h.refusals(ctx, key); err != nil {
+			return Explanation{}, err
+		}
+	}
 	auth, err := h.e.authorityOf(ctx, run.SpecDigest)
 	if err != nil {
 		return Explanation{}, err
@@ -102,6 +128,18 @@ func (h *Handle) Explain(ctx context.Context, id spec.RunID) (Explanation, error
 	x.NearMisses = x.nearMisses(auth.spec)
 	x.Because = x.because(run)
 	return x, nil
+}
+
+// refusals are the last refusals of messages to a run.
+func (h *Handle) refusals(ctx context.Context, run history.RunKey) ([]Refusal, error) {
+	entries, err := h.e.store.RunRefusals(ctx, run, maxRefusals)
+	list := make([]Refusal, len(entries))
+	for i, e := range entries {
+		list[i] = Refusal{
+			At: e.At, Kind: e.Kind, Name: e.Name, Identity: e.Identity, Verdict: e.Verdict, Why: e.Why, Actor: e.Actor,
+		}
+	}
+	return list, err
 }
 
 // explain puts together what is known of a run. state is nil for one whose events do not fold.

@@ -33,7 +33,7 @@ var patient = workflow{
 
 func (r *rig) explain(run spec.RunID) engine.Explanation {
 	r.t.Helper()
-	x, err := r.Explain(r.ctx(), run)
+	x, err := r.Explain(r.ctx(), engine.ExplainRequest{RunID: run, Refusals: true})
 	if err != nil {
 		r.t.Fatalf("explain %s: %v", run, err)
 	}
@@ -135,15 +135,15 @@ func TestExplainTellsOfMissingCodeAndOfTheEnd(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	says(t, x, "It is completed since ", `1 signal of "a" came and was never read`)
-	if _, err := gateway.Explain(gateway.ctx(), "nobody"); !errors.Is(err, engine.ErrRunNotFound) {
+	if _, err := gateway.Explain(gateway.ctx(), engine.ExplainRequest{RunID: "nobody"}); !errors.Is(err, engine.ErrRunNotFound) {
 		t.Errorf("no run: %v", err)
 	}
-	if _, err := gateway.Explain(gateway.ctx(), " "); engine.VerdictOf(err) != engine.VerdictInvalid {
+	if _, err := gateway.Explain(gateway.ctx(), engine.ExplainRequest{RunID: " "}); engine.VerdictOf(err) != engine.VerdictInvalid {
 		t.Errorf("no ID: %v", err)
 	}
 	other, err := gateway.Namespace("other")
 	must(t, err)
-	if _, err := other.Explain(gateway.ctx(), "run"); !errors.Is(err, engine.ErrRunNotFound) {
+	if _, err := other.Explain(gateway.ctx(), engine.ExplainRequest{RunID: "run"}); !errors.Is(err, engine.ErrRunNotFound) {
 		t.Errorf("from another namespace: %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/flowgate-go/flowgate/db"
 	"github.com/flowgate-go/flowgate/spec"
 )
 
@@ -40,6 +41,11 @@ func (x Explanation) nearMisses(declared spec.WorkflowSpec) []NearMiss {
 		if l.Kind == "message" {
 			found.add(l.Name, signals, nearLetter)
 			found.add(l.Name, hooks, nearLetter)
+		}
+	}
+	for _, r := range x.Refusals {
+		if r.Kind == db.AuditSignal && r.Why == whySignal {
+			found.add(r.Name, signals, nearRefused)
 		}
 	}
 	return found.list

@@ -36,7 +36,7 @@ func (e *Engine) noteRefusal(ctx context.Context, m history.Message, err error) 
 	}
 	verdict, method := VerdictOf(err), TrailOf(ctx).Method
 	switch {
-	case verdict == VerdictBusy, method == TrailRun:
+	case verdict == VerdictBusy, method == TrailRun, as[*FactorError](err): // what a factor is asked for, is not refused yet
 		return
 	case verdict == VerdictUnknown && method == TrailIngress:
 		return
@@ -63,8 +63,6 @@ func whyRefused(err error) string {
 		return "schema"
 	case as[*PayloadError](err):
 		return "malformed"
-	case as[*FactorError](err):
-		return "factor"
 	}
 	for _, known := range whys {
 		if errors.Is(err, known.err) {
@@ -74,12 +72,15 @@ func whyRefused(err error) string {
 	return "other"
 }
 
+// whySignal is why a signal is refused that the spec does not declare.
+const whySignal = "signal_undeclared"
+
 var whys = []struct {
 	err error
 	why string
 }{
 	{ErrRunEnded, "run_ended"},
-	{ErrSignalUndeclared, "signal_undeclared"},
+	{ErrSignalUndeclared, whySignal},
 	{ErrUpdateUndeclared, "update_undeclared"},
 	{ErrRunNotFound, "run_not_found"},
 	{ErrHookNotFound, "hook_not_found"},

@@ -3,6 +3,7 @@ package gateway
 import (
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
 )
 
@@ -14,6 +15,7 @@ type explainView struct {
 	Waiting     []waitedView  `json:"waiting"`
 	Unread      []unreadView  `json:"unread"`
 	DeadLetters []pendingView `json:"dead_letters"`
+	Refusals    []refusedView `json:"refusals,omitempty"`
 	ReadAt      stamp         `json:"read_at"`
 }
 
@@ -39,6 +41,12 @@ type pendingView struct {
 	Since stamp `json:"since"`
 }
 
+// refusedView is a message that was refused.
+type refusedView struct {
+	engine.Refusal
+	At stamp `json:"at"`
+}
+
 func viewExplanation(x engine.Explanation) explainView {
 	v := explainView{
 		Explanation: x, NextWakeAt: stampOf(x.NextWakeAt), ReadAt: stamp(x.ReadAt),
@@ -57,15 +65,18 @@ func viewExplanation(x engine.Explanation) explainView {
 	for i, l := range x.DeadLetters {
 		v.DeadLetters[i] = pendingView{l, stamp(l.Since)}
 	}
+	for _, r := range x.Refusals {
+		v.Refusals = append(v.Refusals, refusedView{r, stamp(r.At)})
+	}
 	return v
 }
 
-// explainRun tells why a run waits, or does not go on.
+// explainRun tells why a run waits, or does not go on. Who was refused is for those who may read the audit trail.
 func (g *Gateway) explainRun(c *fiber.Ctx, k *call) error {
 	if _, err := queryOf(c); err != nil {
 		return err
 	}
-	x, err := k.handle.Explain(c.UserContext(), k.run)
+	x, err := k.handle.Explain(c.UserContext(), engine.ExplainRequest{RunID: k.run, Refusals: k.who.Has(access.AuditRead)})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/flowgate-go/flowgate/access"
+	"github.com/flowgate-go/flowgate/engine"
 	"github.com/flowgate-go/flowgate/spec"
 )
 
@@ -33,12 +34,13 @@ func (g *Gateway) routes() []route {
 
 		{method: "GET", pattern: openAPIPattern, serve: g.showDescription},
 		{method: "POST", pattern: exchangePattern, serve: g.exchangeToken},
-		{method: "POST", pattern: "/ingress/{source}", serve: g.receiveEvent},
+		{method: "POST", pattern: ingressPattern, serve: g.receiveEvent},
 
 		{method: "POST", pattern: "/v1/runs", needs: access.RunsStart, serve: g.startRun},
 		{method: "GET", pattern: "/v1/runs", needs: access.RunsRead, serve: g.listRuns},
 		{method: "GET", pattern: "/v1/runs/{run}", needs: access.RunsRead, serve: g.showRun},
 		{method: "GET", pattern: "/v1/runs/{run}/history", needs: access.RunsRead, serve: g.showHistory},
+		{method: "GET", pattern: "/v1/runs/{run}/audit", needs: access.AuditRead, serve: g.listAudit},
 		{method: "GET", pattern: "/v1/runs/{run}/explain", needs: access.RunsRead, serve: g.explainRun},
 		{method: "POST", pattern: "/v1/runs/{run}/cancel", needs: access.RunsCancel, serve: g.cancelRun},
 		{method: "POST", pattern: "/v1/runs/{run}/terminate", needs: access.RunsCancel, serve: g.terminateRun},
@@ -69,6 +71,8 @@ func (g *Gateway) routes() []route {
 		{method: "POST", pattern: "/v1/dead-letters/{letter}/replay", needs: access.RunsCancel, serve: g.replayLetter},
 		{method: "POST", pattern: "/v1/dead-letters/{letter}/discard", needs: access.RunsCancel, serve: g.discardLetter},
 
+		{method: "GET", pattern: "/v1/audit", needs: access.AuditRead, serve: g.listAudit},
+
 		{method: "GET", pattern: "/v1/workflows", needs: access.RunsRead, serve: g.listWorkflows},
 		{method: "GET", pattern: "/v1/workflows/{workflow}/interface", needs: access.RunsRead, serve: g.showInterface},
 		{
@@ -81,6 +85,9 @@ func (g *Gateway) routes() []route {
 		},
 	}
 }
+
+// ingressPattern is the route of events of configured sources.
+const ingressPattern = "/ingress/{source}"
 
 var placeholder = regexp.MustCompile(`\{(\w+)\}`)
 
@@ -119,6 +126,7 @@ func (g *Gateway) enter(r route) fiber.Handler {
 				return err
 			}
 		}
+		c.SetUserContext(engine.WithTrail(ctx, k.trail(c, r)))
 		return r.serve(c, k)
 	}
 }

@@ -140,5 +140,5 @@ func (g *Gateway) byToken(
 	if err := g.prove(c, k, scope, wanted, &req); err != nil {
 		return engine.Receipt{}, err
 	}
-	return use(ctx, req)
+	return use(c.UserContext(), req) // which knows by now who it is
 }

@@ -148,6 +148,7 @@ func (b *Inbox) try(ctx context.Context, m db.StoredMessage) error {
 	// What has begun ends, also when the process is told to stop: it is a commit away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deliverTime)
 	defer cancel()
+	ctx = engine.WithTrail(ctx, engine.Trail{Method: engine.TrailIngress, Credential: m.Source})
 	_, err := b.deliver(ctx, Message{
 		Namespace: m.Key.Namespace, Source: m.Source, ID: m.Key.ID, Kind: Kind(m.Kind), RunID: m.RunID, Name: m.Name, Payload: m.Payload,
 	})

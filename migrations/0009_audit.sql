@@ -32,6 +32,8 @@ CREATE TABLE audit (
 -- Lists, newest first: of a namespace, and of a run.
 CREATE INDEX audit_recent ON audit (namespace, id DESC) WHERE id > 0;
 CREATE INDEX audit_run ON audit (run, id DESC) WHERE run IS NOT NULL;
+-- The last refusals of a run, which are few among what it accepted.
+CREATE INDEX audit_refused ON audit (run, id DESC) WHERE verdict <> 'accepted';
 
 -- +goose StatementBegin
 CREATE FUNCTION audit_only_grows() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -45,6 +45,12 @@ WHERE a.run = @run AND a.namespace = @namespace AND a.id < @before::bigint
     AND a.at >= @since::timestamptz
 ORDER BY a.id DESC LIMIT @count::bigint;
 
+-- name: RunRefusals :many
+-- The last refusals of messages to a run. That a verdict is not accepted is the condition of the index.
+SELECT a.* FROM audit AS a
+WHERE a.run = @run AND a.verdict <> 'accepted'
+ORDER BY a.id DESC LIMIT @count::bigint;
+
 -- name: ReadTraces :many
 -- The traces of the messages that a run accepted in some events, as far as they are among its last rows.
 SELECT l.seq, l.trace FROM (

@@ -274,6 +274,59 @@ func (q *Queries) ReadTraces(ctx context.Context, db DBTX, arg ReadTracesParams)
 	return items, nil
 }
 
+const RunRefusals = `-- name: RunRefusals :many
+SELECT a.id, a.at, a.namespace, a.run, a.run_id, a.kind, a.name, a.identity, a.seq, a.verdict, a.why, a.actor, a.source, a.method, a.credential, a.payload_digest, a.subject_digest, a.request_id, a.trace, a.peer FROM audit AS a
+WHERE a.run = $1 AND a.verdict <> 'accepted'
+ORDER BY a.id DESC LIMIT $2::bigint
+`
+
+type RunRefusalsParams struct {
+	Run   *int64
+	Count int64
+}
+
+// The last refusals of messages to a run. That a verdict is not accepted is the condition of the index.
+func (q *Queries) RunRefusals(ctx context.Context, db DBTX, arg RunRefusalsParams) ([]Audit, error) {
+	rows, err := db.Query(ctx, RunRefusals, arg.Run, arg.Count)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []Audit{}
+	for rows.Next() {
+		var i Audit
+		if err := rows.Scan(
+			&i.ID,
+			&i.At,
+			&i.Namespace,
+			&i.Run,
+			&i.RunID,
+			&i.Kind,
+			&i.Name,
+			&i.Identity,
+			&i.Seq,
+			&i.Verdict,
+			&i.Why,
+			&i.Actor,
+			&i.Source,
+			&i.Method,
+			&i.Credential,
+			&i.PayloadDigest,
+			&i.SubjectDigest,
+			&i.RequestID,
+			&i.Trace,
+			&i.Peer,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const SweepAudit = `-- name: SweepAudit :many
 DELETE FROM audit AS a USING (
     SELECT o.id, o.at FROM audit AS o WHERE o.id > 0 ORDER BY o.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED
