@@ -55,7 +55,7 @@ func (s *Store) listAudit(ctx context.Context, run spec.RunID, f sqlc.ListAuditP
 		return nil, err
 	}
 	return statements.ListRunAudit(ctx, replanned{s.pool}, sqlc.ListRunAuditParams{
-		Run: &row.ID, Namespace: f.Namespace, Before: f.Before, Kind: f.Kind, Verdict: f.Verdict, Since: f.Since, Count: f.Count,
+		Run: &row.ID, Before: f.Before, Kind: f.Kind, Verdict: f.Verdict, Since: f.Since, Count: f.Count,
 	})
 }
 

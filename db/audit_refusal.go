@@ -39,30 +39,30 @@ func (s *Store) AuditRefusal(ctx context.Context, e AuditEntry) {
 		*text = auditText(*text)
 	}
 	select {
-	case s.refusals.line <- e:
+	case s.refused.line <- e:
 	default:
-		s.refusals.lost.Add(1)
+		s.refused.lost.Add(1)
 	}
 }
 
 // AuditLost is how many refusals this process could not write to the audit trail.
-func (s *Store) AuditLost() uint64 { return s.refusals.lost.Load() }
+func (s *Store) AuditLost() uint64 { return s.refused.lost.Load() }
 
 // writeRefusals writes what is in the line until ctx ends, and then what is left of it.
 func (s *Store) writeRefusals(ctx context.Context) {
 	for {
 		select {
-		case e := <-s.refusals.line:
+		case e := <-s.refused.line:
 			s.writeBatch(e)
 			continue
 		default:
 		}
 		select {
-		case e := <-s.refusals.line:
+		case e := <-s.refused.line:
 			s.writeBatch(e)
 		case <-ctx.Done():
-			for len(s.refusals.line) > 0 {
-				s.writeBatch(<-s.refusals.line)
+			for len(s.refused.line) > 0 {
+				s.writeBatch(<-s.refused.line)
 			}
 			return
 		}
@@ -75,17 +75,17 @@ func (s *Store) writeBatch(first AuditEntry) {
 	var rows auditRows
 	for n, e := 1, first; ; n++ {
 		rows.add(e)
-		if n == refusalBatch || len(s.refusals.line) == 0 {
+		if n == refusalBatch || len(s.refused.line) == 0 {
 			break
 		}
-		e = <-s.refusals.line // its only reader
+		e = <-s.refused.line // its only reader
 	}
 	if err := s.change(context.Background(), func(p *pipeline) { rows.queue(p) }); err != nil {
-		s.refusals.lost.Add(uint64(len(rows.params.Kinds)))
+		s.refused.lost.Add(uint64(len(rows.params.Kinds)))
 	}
-	lost := s.refusals.lost.Load()
-	if lost > s.refusals.told && now.Sub(s.refusals.said) >= refusalNews {
-		s.cfg.Log.Warn().Uint64("lost", lost-s.refusals.told).Msg("refusals are missing from the audit trail: there was no room, or the database did not take them")
-		s.refusals.said, s.refusals.told = now, lost
+	lost := s.refused.lost.Load()
+	if lost > s.refused.told && now.Sub(s.refused.said) >= refusalNews {
+		s.cfg.Log.Warn().Uint64("lost", lost-s.refused.told).Msg("refusals are missing from the audit trail: there was no room, or the database did not take them")
+		s.refused.said, s.refused.told = now, lost
 	}
 }

@@ -134,16 +134,16 @@ const foundLimit = 4096
 // Store is the door to one database. It is safe for concurrent use; any number of Stores, in any number of processes, may
 // share a database.
 type Store struct {
-	pool     *pgxpool.Pool
-	cfg      Config
-	queue    chan *call
-	side     *sideLane
-	notify   *notifier
-	records  *knownRuns
-	sent     *identities
-	found    *foundHooks
-	refusals *refusals
-	tokens   *lookups[[]history.TokenDigest, *sqlc.ReadHookRow]
+	pool    *pgxpool.Pool
+	cfg     Config
+	queue   chan *call
+	side    *sideLane
+	notify  *notifier
+	records *knownRuns
+	sent    *identities
+	found   *foundHooks
+	refused *refusals
+	tokens  *lookups[[]history.TokenDigest, *sqlc.ReadHookRow]
 
 	keysByDigest *lookups[[][]byte, *sqlc.ApiKey]
 	keysByID     *lookups[string, *sqlc.ApiKey]
@@ -166,24 +166,24 @@ type Store struct {
 func Open(pool *pgxpool.Pool, cfg Config) *Store {
 	cfg = cfg.withDefaults()
 	s := &Store{
-		pool:     pool,
-		cfg:      cfg,
-		queue:    make(chan *call, queuedBatches*cfg.Batch*cfg.Lanes),
-		side:     newSideLane(queuedBatches * cfg.Batch),
-		notify:   newNotifier(pool, cfg.Process, cfg.Log),
-		records:  newKnownRuns(cfg.KnownRuns),
-		sent:     newIdentities(cfg.KnownRuns),
-		found:    newFoundHooks(foundLimit),
-		refusals: newRefusals(),
-		handed:   newHandover(),
-		figures:  newFigures(),
-		vain:     newContention(),
-		turning:  newTurning(queuedBatches * cfg.Batch),
-		states:   newStateCache(cfg.CacheStates, cfg.CacheBytes),
-		floors:   newFloors(),
-		newer:    newNewerRuns(),
-		folding:  make(chan struct{}, max(1, pool.Config().MaxConns/2)),
-		ended:    make(chan struct{}),
+		pool:    pool,
+		cfg:     cfg,
+		queue:   make(chan *call, queuedBatches*cfg.Batch*cfg.Lanes),
+		side:    newSideLane(queuedBatches * cfg.Batch),
+		notify:  newNotifier(pool, cfg.Process, cfg.Log),
+		records: newKnownRuns(cfg.KnownRuns),
+		sent:    newIdentities(cfg.KnownRuns),
+		found:   newFoundHooks(foundLimit),
+		refused: newRefusals(),
+		handed:  newHandover(),
+		figures: newFigures(),
+		vain:    newContention(),
+		turning: newTurning(queuedBatches * cfg.Batch),
+		states:  newStateCache(cfg.CacheStates, cfg.CacheBytes),
+		floors:  newFloors(),
+		newer:   newNewerRuns(),
+		folding: make(chan struct{}, max(1, pool.Config().MaxConns/2)),
+		ended:   make(chan struct{}),
 	}
 	s.tokens = &lookups[[]history.TokenDigest, *sqlc.ReadHookRow]{leaders: tokenLeaders, batch: tokenBatch, ask: s.resolveTokens}
 	s.keysByDigest = &lookups[[][]byte, *sqlc.ApiKey]{leaders: apiKeyLeaders, batch: apiKeyBatch, ask: s.findKeys}
@@ -195,11 +195,11 @@ func Open(pool *pgxpool.Pool, cfg Config) *Store {
 // with ErrUnavailable and returns nil once all its goroutines have ended. It is called once.
 func (s *Store) Run(ctx context.Context) error {
 	defer close(s.ended)
-	var lanes, hints, refused errgroup.Group
+	var lanes, hints, writing errgroup.Group
 	hinting, stopHints := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopHints()
 	hints.Go(func() error { s.notify.run(hinting); return nil })
-	refused.Go(func() error { s.writeRefusals(hinting); return nil })
+	writing.Go(func() error { s.writeRefusals(hinting); return nil })
 	for range s.cfg.Lanes {
 		lanes.Go(func() error { s.runLane(ctx); return nil })
 	}
@@ -210,7 +210,7 @@ func (s *Store) Run(ctx context.Context) error {
 	s.refuseWaiting()
 	s.GiveUp()
 	stopHints() // after the lanes, so that their last commits are hinted at
-	_ = refused.Wait()
+	_ = writing.Wait()
 	return hints.Wait()
 }
 

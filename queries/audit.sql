@@ -28,33 +28,33 @@ LEFT JOIN LATERAL (
 WHERE NOT @foreseen::boolean OR e.at IS NOT NULL;
 
 -- name: ListAudit :many
--- Newest first, of a namespace. An empty filter passes everything. That id > 0 is the condition of the index.
+-- Newest first, of a namespace. An empty filter passes everything.
 SELECT a.* FROM audit AS a
-WHERE a.namespace = @namespace AND a.id < @before::bigint AND a.id > 0
+WHERE a.namespace = @namespace AND -a.id > -(@before::bigint)
     AND (@kind::text = '' OR a.kind = @kind::text)
     AND (@verdict::text = '' OR a.verdict = @verdict::text)
     AND a.at >= @since::timestamptz
-ORDER BY a.id DESC LIMIT @count::bigint;
+ORDER BY -a.id LIMIT @count::bigint;
 
 -- name: ListRunAudit :many
 -- As ListAudit, of one run.
 SELECT a.* FROM audit AS a
-WHERE a.run = @run AND a.namespace = @namespace AND a.id < @before::bigint
+WHERE a.run = @run AND -a.id > -(@before::bigint)
     AND (@kind::text = '' OR a.kind = @kind::text)
     AND (@verdict::text = '' OR a.verdict = @verdict::text)
     AND a.at >= @since::timestamptz
-ORDER BY a.id DESC LIMIT @count::bigint;
+ORDER BY -a.id LIMIT @count::bigint;
 
 -- name: RunRefusals :many
 -- The last refusals of messages to a run. That a verdict is not accepted is the condition of the index.
 SELECT a.* FROM audit AS a
 WHERE a.run = @run AND a.verdict <> 'accepted'
-ORDER BY a.id DESC LIMIT @count::bigint;
+ORDER BY -a.id LIMIT @count::bigint;
 
 -- name: ReadTraces :many
 -- The traces of the messages that a run accepted in some events, as far as they are among its last rows.
 SELECT l.seq, l.trace FROM (
-    SELECT a.seq, a.trace FROM audit AS a WHERE a.run = @run ORDER BY a.id DESC LIMIT @count::bigint
+    SELECT a.seq, a.trace FROM audit AS a WHERE a.run = @run ORDER BY -a.id LIMIT @count::bigint
 ) AS l
 WHERE l.seq = ANY (@seqs::bigint[]) AND l.trace <> '';
 

@@ -101,11 +101,11 @@ func (q *Queries) AppendAudit(ctx context.Context, db DBTX, arg AppendAuditParam
 
 const ListAudit = `-- name: ListAudit :many
 SELECT a.id, a.at, a.namespace, a.run, a.run_id, a.kind, a.name, a.identity, a.seq, a.verdict, a.why, a.actor, a.source, a.method, a.credential, a.payload_digest, a.subject_digest, a.request_id, a.trace, a.peer FROM audit AS a
-WHERE a.namespace = $1 AND a.id < $2::bigint AND a.id > 0
+WHERE a.namespace = $1 AND -a.id > -($2::bigint)
     AND ($3::text = '' OR a.kind = $3::text)
     AND ($4::text = '' OR a.verdict = $4::text)
     AND a.at >= $5::timestamptz
-ORDER BY a.id DESC LIMIT $6::bigint
+ORDER BY -a.id LIMIT $6::bigint
 `
 
 type ListAuditParams struct {
@@ -117,7 +117,7 @@ type ListAuditParams struct {
 	Count     int64
 }
 
-// Newest first, of a namespace. An empty filter passes everything. That id > 0 is the condition of the index.
+// Newest first, of a namespace. An empty filter passes everything.
 func (q *Queries) ListAudit(ctx context.Context, db DBTX, arg ListAuditParams) ([]Audit, error) {
 	rows, err := db.Query(ctx, ListAudit,
 		arg.Namespace,
@@ -168,28 +168,26 @@ func (q *Queries) ListAudit(ctx context.Context, db DBTX, arg ListAuditParams) (
 
 const ListRunAudit = `-- name: ListRunAudit :many
 SELECT a.id, a.at, a.namespace, a.run, a.run_id, a.kind, a.name, a.identity, a.seq, a.verdict, a.why, a.actor, a.source, a.method, a.credential, a.payload_digest, a.subject_digest, a.request_id, a.trace, a.peer FROM audit AS a
-WHERE a.run = $1 AND a.namespace = $2 AND a.id < $3::bigint
-    AND ($4::text = '' OR a.kind = $4::text)
-    AND ($5::text = '' OR a.verdict = $5::text)
-    AND a.at >= $6::timestamptz
-ORDER BY a.id DESC LIMIT $7::bigint
+WHERE a.run = $1 AND -a.id > -($2::bigint)
+    AND ($3::text = '' OR a.kind = $3::text)
+    AND ($4::text = '' OR a.verdict = $4::text)
+    AND a.at >= $5::timestamptz
+ORDER BY -a.id LIMIT $6::bigint
 `
 
 type ListRunAuditParams struct {
-	Run       *int64
-	Namespace string
-	Before    int64
-	Kind      string
-	Verdict   string
-	Since     time.Time
-	Count     int64
+	Run     *int64
+	Before  int64
+	Kind    string
+	Verdict string
+	Since   time.Time
+	Count   int64
 }
 
 // As ListAudit, of one run.
 func (q *Queries) ListRunAudit(ctx context.Context, db DBTX, arg ListRunAuditParams) ([]Audit, error) {
 	rows, err := db.Query(ctx, ListRunAudit,
 		arg.Run,
-		arg.Namespace,
 		arg.Before,
 		arg.Kind,
 		arg.Verdict,
@@ -237,7 +235,7 @@ func (q *Queries) ListRunAudit(ctx context.Context, db DBTX, arg ListRunAuditPar
 
 const ReadTraces = `-- name: ReadTraces :many
 SELECT l.seq, l.trace FROM (
-    SELECT a.seq, a.trace FROM audit AS a WHERE a.run = $1 ORDER BY a.id DESC LIMIT $2::bigint
+    SELECT a.seq, a.trace FROM audit AS a WHERE a.run = $1 ORDER BY -a.id LIMIT $2::bigint
 ) AS l
 WHERE l.seq = ANY ($3::bigint[]) AND l.trace <> ''
 `
@@ -277,7 +275,7 @@ func (q *Queries) ReadTraces(ctx context.Context, db DBTX, arg ReadTracesParams)
 const RunRefusals = `-- name: RunRefusals :many
 SELECT a.id, a.at, a.namespace, a.run, a.run_id, a.kind, a.name, a.identity, a.seq, a.verdict, a.why, a.actor, a.source, a.method, a.credential, a.payload_digest, a.subject_digest, a.request_id, a.trace, a.peer FROM audit AS a
 WHERE a.run = $1 AND a.verdict <> 'accepted'
-ORDER BY a.id DESC LIMIT $2::bigint
+ORDER BY -a.id LIMIT $2::bigint
 `
 
 type RunRefusalsParams struct {
