@@ -44,10 +44,13 @@ var allowed = map[string][]string{
 	"inbox":                    {"spec", "internal/canon", "internal/history", "db", "engine"},
 	"ingress":                  {"spec", "tokens", "internal/canon", "mapping", "inbox", "engine"},
 	"gateway":                  {"spec", "tokens", "internal/schema", "internal/tally", "access", "engine", "ingress", "inbox", "gateway/internal/..."},
+	"gateway":                  {"spec", "tokens", "internal/tally", "access", "engine", "ingress", "inbox", "gateway/internal/..."},
+	"metrics":                  {"internal/tally", "engine", "ingress", "gateway"},
 	"steps/...":                {"spec", "tokens", "internal/canon", "engine"},
 	"app/internal/cli":         {"spec", "client"},
 	"app":                      {"spec", "tokens", "migrations", "internal/canon", "internal/pgembed", "db", "access", "engine", "gateway", "ingress", "inbox", "quota/redis", "steps/...", "client", "app/internal/..."},
 	"client":                   {"spec"},
+	"app":                      {"spec", "tokens", "migrations", "internal/canon", "internal/pgembed", "db", "access", "engine", "gateway", "ingress", "inbox", "metrics", "quota/redis", "steps/..."},
 	"quota/redis":              {"spec"},
 	"cmd/flowgate":             {"app", "examples/workflows"},
 	"examples/workflows":       {"spec", "engine", "flow"},
@@ -70,6 +73,7 @@ var borders = []struct {
 	{"github.com/gofiber/fiber", true, []string{"gateway/..."}},
 	{"github.com/valyala/fasthttp", true, []string{"gateway/..."}},
 	{"github.com/redis/go-redis", true, []string{"quota/redis"}},
+	{"github.com/prometheus", true, []string{"metrics", "app"}},
 	{module + "/db/internal/sqlc", true, []string{"db/..."}},
 }
 

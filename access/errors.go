@@ -41,6 +41,14 @@ const (
 	reasonParent    = "parent"
 )
 
+// Reasons are all that a RefusedError may have.
+func Reasons() []string {
+	return []string{
+		reasonMalformed, reasonUnknown, reasonExpired, reasonRevoked, reasonHeader, reasonIssuer, reasonKey, reasonSignature,
+		reasonClaims, reasonLifetime, reasonNamespace, reasonParent,
+	}
+}
+
 // lookedUp translates the error of a look-up of a key.
 func lookedUp(err error) error {
 	if errors.Is(err, db.ErrAPIKeyNotFound) {

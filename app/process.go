@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/flowgate-go/flowgate/gateway"
+	"github.com/flowgate-go/flowgate/metrics"
 )
 
 const (
@@ -104,6 +105,19 @@ func (p *process) announceSources() {
 	}
 }
 
+// adminHandler answers probes and scrapes. Only the exact path is one of a scrape.
+func (p *process) adminHandler(draining func() bool) http.Handler {
+	probes := gateway.Admin(p.engine, draining)
+	scrapes := metrics.Handler(metrics.Sources{Engine: p.engine, Gateway: p.gateway, Version: version(), Clock: p.clock})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/metrics" && r.Method == http.MethodGet {
+			scrapes.ServeHTTP(w, r)
+			return
+		}
+		probes.ServeHTTP(w, r)
+	})
+}
+
 // serveAdmin answers probes until ctx ends.
 func (p *process) serveAdmin(ctx context.Context) error {
 	var draining func() bool
@@ -111,7 +125,7 @@ func (p *process) serveAdmin(ctx context.Context) error {
 		draining = p.gateway.Draining
 	}
 	server := &http.Server{
-		Handler: gateway.Admin(p.engine, draining), ReadTimeout: adminReadTimeout, WriteTimeout: adminReadTimeout,
+		Handler: p.adminHandler(draining), ReadTimeout: adminReadTimeout, WriteTimeout: adminReadTimeout,
 		BaseContext: func(net.Listener) context.Context { return ctx }, ErrorLog: log.New(p.log, "", 0),
 	}
 	served := make(chan error, 1)

@@ -19,6 +19,15 @@ func (versionCommand) Run(in invocation) error {
 	return err
 }
 
+// version is that of the main module.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
+
 // versionLine is the version of the main module, the commit it was built from where that is known, and the compiler.
 func versionLine(info *debug.BuildInfo) string {
 	version := info.Main.Version

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 
 	"github.com/flowgate-go/flowgate/db"
@@ -132,6 +133,13 @@ func (e *Engine) NoteMalformedToken(kind MessageKind) {
 	e.figures.unresolved.Add(tokenMalformed)
 	e.NoteRefused(kind, VerdictUnknown)
 }
+
+// Gauges are figures of all that the database holds, of all namespaces.
+type Gauges = db.Gauges
+
+// Gauges reads them from the database, which is bounded work for it: ask a few times a minute. Errors: ErrUnavailable, and
+// others of package db.
+func (e *Engine) Gauges(ctx context.Context) (Gauges, error) { return e.store.Gauges(ctx) }
 
 // Count says how often something happened that its labels name. The labels are words of fixed sets.
 type Count = tally.Count

@@ -44,6 +44,7 @@ type call struct {
 	who           access.Principal // of an authenticated caller
 	authenticated bool
 	refused       string // why its credential is none, for the log
+	barred        string // why it may not go on, credential or not, for the counters
 	trusted       bool   // authenticated, or with a token that is there: no answer is held against the address
 	lookedUp      bool   // the answer took a look-up
 	owes          bool   // for the look-up

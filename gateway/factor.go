@@ -23,6 +23,7 @@ type HookVerifier interface {
 func (g *Gateway) prove(c *fiber.Ctx, k *call, scope access.Scope, wanted *engine.FactorError, req *engine.TokenRequest) error {
 	if wanted.Requires.Factor == spec.Signature {
 		if err := g.verifySignature(c, wanted); err != nil {
+			k.barred = authSignature
 			return err
 		}
 		req.Proof = wanted.Requires
@@ -30,6 +31,7 @@ func (g *Gateway) prove(c *fiber.Ctx, k *call, scope access.Scope, wanted *engin
 	}
 	credential, ok := bearerOf(c)
 	if !ok {
+		k.barred = authMissing
 		return &refusal{problem: unauthorized, challenge: challengeBearer}
 	}
 	who, err := g.whoIs(c, k, credential)
@@ -37,6 +39,7 @@ func (g *Gateway) prove(c *fiber.Ctx, k *call, scope access.Scope, wanted *engin
 		return err
 	}
 	if !who.Has(scope) || who.Namespace != wanted.Run.Namespace || !who.Covers(wanted.Run.RunID, wanted.HookID, "") {
+		k.barred = authScope
 		return refuse(forbidden)
 	}
 	req.Proof, req.Actor = wanted.Requires, who.Actor

@@ -24,6 +24,7 @@ type Gateway struct {
 	fiber        *fiber.App
 	limiter      *limiter
 	overload     overload
+	figures      *figures
 
 	inFlight slots
 	waiters  places
@@ -51,6 +52,7 @@ func New(cfg Config) (*Gateway, error) {
 		overload: overload{wait: cfg.Engine.AcceptWait, limit: cfg.Limits.AcceptWait},
 	}
 	g.authenticate = g.byCredential
+	g.figures = newFigures(g.routes())
 	g.drain, g.stopDrain = context.WithCancel(context.Background())
 	g.fiber = g.app()
 	return g, nil

@@ -17,7 +17,7 @@ func (g *Gateway) logCall(k *call, method string, status int) {
 		line = g.config.Logger.Error()
 	}
 	if !slices.Contains(methods, method) {
-		method = "unknown"
+		method = unknownMethod
 	}
 	line = line.Str("method", method).Str("route", k.route).Int("status", status).Str("verdict", string(k.verdict)).
 		Dur("duration", time.Since(k.began)).Str("request_id", k.id).Stringer("peer", k.peer)

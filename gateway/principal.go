@@ -31,6 +31,7 @@ func (g *Gateway) byCredential(c *fiber.Ctx, k *call) (access.Principal, error) 
 	}
 	credential, ok := bearerOf(c)
 	if !ok {
+		k.barred = authMissing
 		return access.Principal{}, &refusal{problem: unauthorized, challenge: challengeBearer}
 	}
 	return g.whoIs(c, k, credential)
@@ -101,6 +102,7 @@ func (g *Gateway) identify(c *fiber.Ctx, k *call, r route) error {
 	r.needs = k.needs(r)
 	for _, scope := range []access.Scope{r.needs, r.also} {
 		if scope != "" && !who.Has(scope) {
+			k.barred = authScope
 			return &refusal{problem: forbidden, challenge: fmt.Sprintf(challengeScope, r.scopes())}
 		}
 	}

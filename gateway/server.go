@@ -120,6 +120,7 @@ func panicText(value any) string {
 func (g *Gateway) finish(ctx *fasthttp.RequestCtx, k *call) {
 	g.charge(&ctx.Response, k)
 	k.stamp(&ctx.Response)
+	g.figures.answered(k, string(ctx.Method()), ctx.Response.StatusCode())
 	g.logCall(k, string(ctx.Method()), ctx.Response.StatusCode())
 }
 
@@ -175,6 +176,7 @@ func (g *Gateway) answerUnparsed(ctx *fasthttp.RequestCtx, err error) {
 	g.charge(&ctx.Response, k)
 	k.stamp(&ctx.Response)
 	// The header may be half read; its method is not to be believed.
+	g.figures.answered(k, "", ctx.Response.StatusCode())
 	g.logCall(k, "", ctx.Response.StatusCode())
 }
 

@@ -120,10 +120,15 @@ func (g *Gateway) byToken(
 	c *fiber.Ctx, k *call, req engine.TokenRequest, scope access.Scope,
 	use func(context.Context, engine.TokenRequest) (engine.Receipt, error),
 ) (r engine.Receipt, err error) {
-	ctx := c.UserContext()
+	ctx, kind := c.UserContext(), engine.MessageHook
+	if scope == access.HooksDispose {
+		kind = engine.MessageDispose
+	}
 	v, err := g.limiter.visit(ctx, k, req.Token)
 	if v != nil {
 		defer func() { v.end(err) }()
+	} else { // it is none
+		g.engine.NoteMalformedToken(kind)
 	}
 	if err != nil {
 		return r, err
@@ -138,6 +143,7 @@ func (g *Gateway) byToken(
 	}
 	req.Found = nil // its limits are applied
 	if err := g.prove(c, k, scope, wanted, &req); err != nil {
+		g.noteUnproven(kind, err)
 		return engine.Receipt{}, err
 	}
 	return use(c.UserContext(), req) // which knows by now who it is

@@ -8,6 +8,9 @@ import (
 	"github.com/flowgate-go/flowgate/inbox"
 )
 
+// OutcomeDenied is the outcome, in a Count, of requests that are not verified.
+const OutcomeDenied = "denied"
+
 // Count says how often something became of the requests of a source. All three are from small, closed sets: the configured
 // names, and the words of this package and of the inbox.
 type Count struct {
@@ -32,7 +35,7 @@ func (t *tally) count(source string, a Answer, err error) {
 		c.Outcome = "challenge"
 	case err == nil:
 	case errors.As(err, &denied):
-		c.Outcome, c.Reason = "denied", string(denied.Reason)
+		c.Outcome, c.Reason = OutcomeDenied, string(denied.Reason)
 	case errors.As(err, &conflict):
 		c.Outcome = "conflict"
 	case errors.Is(err, ErrMediaType), engine.VerdictOf(err) == engine.VerdictInvalid:
