@@ -46,6 +46,8 @@ func gate(ctx *engine.Context) (engine.Decision, error) {
 	}
 	if name, err := engine.Input[string](ctx); err == nil && name == "block" {
 		return engine.Decision{}, errors.New("blocked by the test")
+	} else if name == "step" {
+		all = append(all, ctx.RunStep("s", "try", nil, spec.RetryPolicy{}))
 	} else if name != "" {
 		all = append(all, ctx.CreateHook("h", engine.As(name)))
 	}
@@ -56,6 +58,7 @@ func gate(ctx *engine.Context) (engine.Decision, error) {
 type site struct {
 	t             *testing.T
 	eng           *engine.Engine
+	keys          *tokens.Keyring
 	url           string // of the database
 	public, admin string
 }
@@ -68,19 +71,25 @@ func newSite(t *testing.T) *site {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	keys, err := tokens.NewKeyring(
+	s.keys, err = tokens.NewKeyring(
 		[]tokens.Key{{ID: "m1", Secret: bytes.Repeat([]byte("m"), 32)}}, []tokens.Key{{ID: "d1", Secret: bytes.Repeat([]byte("d"), 32)}},
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.eng, err = engine.New(t.Context(), engine.Config{
-		Pool: pool, Keys: keys, PublicURL: "https://gate.example.com", Limits: engine.Limits{Backlog: 12},
+		Pool: pool, Keys: s.keys, PublicURL: "https://gate.example.com", Limits: engine.Limits{Backlog: 12},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.eng.Register(gateSpec, gate); err != nil {
+		t.Fatal(err)
+	}
+	err = s.eng.RegisterStep("try", func(context.Context, *engine.Step) (any, error) {
+		return nil, engine.NonRetryable(errors.New("not this one"))
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.run(s.eng.Run)

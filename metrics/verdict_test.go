@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+
+	"github.com/flowgate-go/flowgate/tokens"
 )
 
 // provocation gets one verdict from one kind of message; n tells repetitions apart.
@@ -60,9 +62,10 @@ func TestEveryVerdictIsCounted(t *testing.T) {
 	}
 	junk := token[:len(token)-1] + "-"
 	conflict := func(kind string) scrape { return scrape{`flowgate_conflicts_total{kind="` + kind + `"}`: times} }
-	unresolved := func(why string) scrape { return scrape{`flowgate_unresolved_tokens_total{reason="` + why + `"}`: times} }
-	unknownToken := "fhk_0000000000000000000000000000000000000000000" + "3LkJ2z"
-	_ = unknownToken
+	unresolved := func(why string) scrape {
+		return scrape{`flowgate_unresolved_tokens_total{reason="` + why + `"}`: times}
+	}
+	never := s.keys.Mint(tokens.Binding{Namespace: "default", RunID: "never", HookID: "h"}, tokens.Nonce{1}).Token.Reveal()
 	for _, p := range []provocation{
 		{"signal", "accepted", signal("accepted", "r", "note", "1", "new"), nil},
 		{"signal", "duplicate", signal("duplicate", "r", "note", "1", "=s"), nil},
@@ -76,6 +79,7 @@ func TestEveryVerdictIsCounted(t *testing.T) {
 		{"hook", "conflict", post("conflict", callback+answered, "2"), conflict("hook")},
 		{"hook", "gone", post("gone", callback+closed, "1"), nil},
 		{"hook", "unknown", post("unknown", callback+junk, "1"), unresolved("malformed")},
+		{"hook", "unknown", post("unknown", callback+never, "1"), unresolved("unknown")},
 		{"hook", "unknown", post("unknown", callback+internal, "1"), unresolved("internal")},
 		{"hook", "denied", post("denied", callback+known, "1"), scrape{`flowgate_auth_failures_total{reason="missing"}`: times}},
 		{"dispose", "denied", func(s *site, _ int) { s.must("denied", "DELETE", callback+token, "") }, nil},
