@@ -250,7 +250,7 @@ var after = map[string][]way{
 // toAdmin are questions to the listener of probes.
 var toAdmin = []way{
 	ask(404, to("/<T>")), ask(404, to("//<T>")), ask(404, to("/x/../<T>")), ask(200, to("/livez?<T>=<T>")),
-	ask(404, to("/livez/<T>")), ask(404, to("/metrics?token=<T>")), ask(404, to("/debug/pprof/<T>")),
+	ask(404, to("/livez/<T>")), ask(200, to("/metrics?token=<T>")), ask(404, to("/metrics/<T>")), ask(404, to("/debug/pprof/<T>")),
 	tell(405, to("/livez"), use.other, "Authorization: Bearer <T>"),
 	tell(404, to("/callbacks/flow/hooks/<T>"), use.other),
 }

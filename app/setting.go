@@ -77,7 +77,7 @@ type listenSettings struct {
 
 // adminSettings say where the process is asked how it is.
 type adminSettings struct {
-	AdminListen string `setting:"FLOWGATE_ADMIN_LISTEN" default:"127.0.0.1:9090" help:"Address of /livez and /readyz, host:port. The outside world has no business there."`
+	AdminListen string `setting:"FLOWGATE_ADMIN_LISTEN" default:"127.0.0.1:9090" help:"Address of /livez, /readyz and /metrics, host:port. The outside world has no business there."`
 }
 
 // publicURLSetting says how the outside world reaches the gateway.

@@ -4,11 +4,15 @@ import "github.com/prometheus/client_golang/prometheus"
 
 const prefix = "flowgate_"
 
-var described []*prometheus.Desc
+// described are all series, and labelled the names of their labels.
+var (
+	described []*prometheus.Desc
+	labelled  = map[string][]string{}
+)
 
 func series(name, help string, labels ...string) *prometheus.Desc {
 	d := prometheus.NewDesc(prefix+name, help, labels, nil)
-	described = append(described, d)
+	described, labelled[prefix+name] = append(described, d), labels
 	return d
 }
 
