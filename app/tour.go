@@ -22,6 +22,7 @@ func printTour(w io.Writer, i *Instance, registrations []Registration) error {
 	if slices.ContainsFunc(registrations, func(r Registration) bool { return r.Spec.Name == approval }) {
 		fmt.Fprintf(&out, approvalTour, i.URL())
 	}
+	fmt.Fprintf(&out, "\nThe same with commands, in another terminal: export FLOWGATE_URL=%s, and see flowgate --help\n", i.URL())
 	_, err := io.WriteString(w, out.String()+"\n")
 	return err
 }
