@@ -54,7 +54,7 @@ func TestNewcomer(t *testing.T) {
 		t.Errorf("%s\n%s", next[0], all)
 	}
 	cause := n.run(strings.Replace(next[1], "RUN", "order-7", 1))
-	if !shows(cause, "order-7…it waits for…signal…payment.captured") {
+	if !shows(cause, "order-7…it waits for…signal…payment.captured…nearly right…payment.capture…payment.captured") {
 		t.Errorf("%s\n%s", next[1], cause)
 	}
 	if takes := n.run(strings.Replace(next[2], "NAME", "payment.checkout", 1)); !shows(takes, "payment.captured…takes…capture_id") {

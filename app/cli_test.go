@@ -52,6 +52,7 @@ func TestCommandsForPeople(t *testing.T) {
 	c.run("asked for before", "run", "terminate", "r2")
 	c.run("more: --cursor…", "run", "list", "--limit", "1")
 	c.run("no dead letters", "deadletter", "list", "--kind", "message")
+	c.run("", "audit", "list", "--run", "r 1", "--since", "2020-01-01T00:00:00Z", "--kind", "signal")
 }
 
 func TestCommandsOnDeadLetters(t *testing.T) {
@@ -169,6 +170,7 @@ func TestCommandArguments(t *testing.T) {
 		{"--limit", "run list --limit 201"},
 		{"--limit", "run history r --limit -1"},
 		{"--older-than", "hook list --older-than=-1s"},
+		{"--since", "audit list --since yesterday"},
 		{"--timeout", "run get r --timeout=-1s"},
 		{"run_id", "run get " + strings.Repeat("x", 256)},
 		{"FLOWGATE_TOKEN", "token exchange"},

@@ -29,6 +29,7 @@ type commands struct {
 	Signal     cli.SignalCommands   `cmd:"" group:"ask" help:"Signals: send, get."`
 	Hook       cli.HookCommands     `cmd:"" group:"ask" help:"Hooks, which somebody outside answers: list, get, link, resume, dispose."`
 	DeadLetter cli.LetterCommands   `cmd:"" group:"ask" name:"deadletter" help:"Steps and webhooks that were given up: list, get, replay, discard."`
+	Audit      cli.AuditCommands    `cmd:"" group:"ask" help:"The audit trail: list."`
 	Token      cli.TokenCommands    `cmd:"" group:"ask" help:"Credentials: exchange."`
 
 	Completion cli.CompletionCommand `cmd:"" group:"about" help:"Print a script that completes commands in bash, zsh or fish."`

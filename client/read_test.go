@@ -178,6 +178,45 @@ func refusals(t *testing.T, o *office, c *client.Client, run spec.RunID) {
 	}
 }
 
+// The audit trail says what was asked for, and an explanation what was refused.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	c := o.client(o.url, nil)
+	ctx := t.Context()
+	_, err := c.Start(ctx, client.StartRequest{Workflow: "test.desk", RunID: "r"})
+	check(t, err)
+	_, err = c.SendSignal(ctx, "r", "note", client.Message{ID: "n"})
+	check(t, err)
+	if _, err := c.SendSignal(ctx, "r", "Note", client.Message{ID: "m"}); !errors.Is(err, client.ErrInvalid) {
+		t.Fatal(err)
+	}
+	var trail []string
+	eventually(t, func() bool {
+		trail = nil
+		for e, err := range c.Audit(ctx, client.AuditQuery{RunID: "r", Since: time.Now().Add(-time.Hour), Limit: 1}) {
+			check(t, err)
+			trail = append(trail, fmt.Sprint(e.Kind, " ", e.Identity, " ", e.Verdict))
+		}
+		return len(trail) == 3
+	})
+	if got := fmt.Sprint(trail); got != "[signal m invalid signal n accepted start r accepted]" {
+		t.Errorf("trail %v", trail)
+	}
+	refused, err := c.AuditPage(ctx, client.AuditQuery{Kind: "signal", Verdict: client.Invalid})
+	check(t, err)
+	strict(t, refused.Raw, refused)
+	x, err := c.Explain(ctx, "r")
+	check(t, err)
+	strict(t, x.Raw, x)
+	if len(refused.Items) != 1 || len(x.Refusals) != 1 || len(x.NearMisses) != 1 || x.NearMisses[0].Meant != "note" {
+		t.Errorf("refused %v, explanation %+v", refused.Items, x)
+	}
+	if _, err := c.AuditPage(ctx, client.AuditQuery{RunID: "nobody"}); !errors.Is(err, client.ErrUnknown) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Wait ends with the run, and with the context.
 func TestWait(t *testing.T) {
 	t.Parallel()

@@ -82,7 +82,7 @@ func newOffice(t *testing.T) *office {
 	pool, err := pgxpool.New(t.Context(), pgtest.URL(t))
 	check(t, err)
 	t.Cleanup(pool.Close)
-	eng, err := engine.New(t.Context(), engine.Config{Pool: pool, Keys: keys, PublicURL: publicURL})
+	eng, err := engine.New(t.Context(), engine.Config{Pool: pool, Keys: keys, PublicURL: publicURL, Audit: true})
 	check(t, err)
 	o := &office{t: t}
 	check(t, eng.Register(deskSpec, desk, deskCode...))
