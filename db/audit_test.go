@@ -230,3 +230,21 @@ func TestTheAuditTrailOnlyGrows(t *testing.T) {
 		t.Error("the permission outlives its transaction")
 	}
 }
+
+// What repeats a message of the same batch is not in the trail, whether the batch was decided before the lock or under it.
+func TestAuditHasNoDuplicatesOfABatch(t *testing.T) {
+	t.Parallel()
+	r := running(t, audited, func(c *Config) { c.Takes = func(Code) bool { return true } })
+	conflict := func(id string) history.Message { return r.signal("a", id, "2") }
+	r.lane(r.Store, r.startOf("a"), r.signal("a", "s1", "1"), r.signal("a", "s1", "1"), conflict("s1"), r.startOf("a"))
+	r.turnOn(r.Store, "a", counting(9))
+	if _, known := r.records.get(keyOf("a")); !known {
+		t.Fatal("the run is not known")
+	}
+	r.lane(r.Store, r.signal("a", "s2", "1"), r.signal("a", "s2", "1"), conflict("s2"), r.signal("a", "s3", "1"))
+	want := []string{"a start a", "a signal s1", "a signal s2", "a signal s3"}
+	got := value[[]string](r, `select array_agg(run_id || ' ' || kind || ' ' || identity order by id) from audit`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

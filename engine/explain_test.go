@@ -63,6 +63,10 @@ func TestExplainTellsWhatIsOpen(t *testing.T) {
 	r.eventually("the step has failed once", func() bool { return r.asks("SELECT failures = 1 FROM tasks") })
 
 	x := r.explain("run")
+	r.eventually("no turn is due", func() bool {
+		x = r.explain("run")
+		return x.NextWakeAt == nil || x.NextWakeAt.After(x.ReadAt)
+	})
 	if x.Status != engine.StatusRunning || !x.CodeLive || x.Blocked != nil || x.NextWakeAt == nil {
 		t.Errorf("%+v", x)
 	}
