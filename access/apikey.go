@@ -237,4 +237,4 @@ func holderOf(key APIKey) Principal {
 }
 
 // actorOf is what histories call the holder of an API key.
-func actorOf(keyID string) string { return "key:" + keyID }
+func actorOf(keyID string) string { return spec.KeyActor + keyID }

@@ -76,6 +76,17 @@ func keyStatements(n, size int) map[string]struct {
 		"PageEvents": {sqlc.PageEvents, sqlc.PageEventsParams{Namespace: "default", RunID: "run-9", Count: 51}, `runs_run_id|events_pkey`},
 		"EndedRuns":  {sqlc.EndedRuns, sqlc.EndedRunsParams{Namespaces: namespaces, RunIds: names}, `runs_run_id`},
 		"UsedKeys":   {sqlc.UsedKeys, nil, `hooks_keys`},
+		"ReadPage": {sqlc.ReadPage, sqlc.ReadPageParams{
+			Namespace: "default", RunID: "run-9", HookID: "h1", Recipient: "ada",
+		}, `runs_run_id|pages_pkey`},
+		"ResolvePage":  {sqlc.ResolvePage, sqlc.ResolvePageParams{TokenDigests: digests}, `pages_token|hooks_pkey|runs_pkey`},
+		"HookAnswer":   {sqlc.HookAnswer, sqlc.HookAnswerParams{Namespace: "default", RunID: "run-9", HookID: "h1"}, `runs_run_id|hooks_pkey|events_pkey`},
+		"LockPageHook": {sqlc.LockPageHook, sqlc.LockPageHookParams{Namespace: "default", RunID: "run-9", HookID: "h1"}, `runs_run_id|hooks_pkey`},
+		"InsertPage": {sqlc.InsertPage, sqlc.InsertPageParams{
+			Namespace: "default", RunID: "run-9", HookID: "h1", Recipient: "ada", TokenDigest: make([]byte, 32), DigestKey: "d",
+			MintKey: "m", Nonce: make([]byte, 16), Room: 3,
+		}, `runs_run_id|hooks_pkey|pages_pkey`},
+		"UsedPageKeys": {sqlc.UsedPageKeys, nil, `pages_keys`},
 	}
 }
 

@@ -27,7 +27,7 @@ func newFoundHooks(limit int) *foundHooks {
 }
 
 func (f *foundHooks) add(run history.RunKey, h history.Hook) {
-	h.Metadata = spec.HookMetadata{} // an answer is not judged by it, and it may be large
+	h.Metadata = spec.HookMetadata{Requester: h.Metadata.Requester} // an answer is not judged by the rest, which may be large
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.young) >= f.half {

@@ -40,7 +40,7 @@ func (e *KeyMismatchError) Error() string {
 	return fmt.Sprintf("%s key %q is not the one that this database was used with", e.Kind, e.ID)
 }
 
-// KeyMissingError says that a hook or an API key uses a key that is not loaded, so that it would be unknown.
+// KeyMissingError says that a hook, a page or an API key uses a key that is not loaded, so that it would be unknown.
 type KeyMissingError struct {
 	Kind KeyKind
 	ID   string
@@ -48,7 +48,7 @@ type KeyMissingError struct {
 
 // Error implements error.
 func (e *KeyMissingError) Error() string {
-	return fmt.Sprintf("%s key %q is used by hooks or API keys of this database and is not loaded", e.Kind, e.ID)
+	return fmt.Sprintf("%s key %q is used by hooks, pages or API keys of this database and is not loaded", e.Kind, e.ID)
 }
 
 // CheckKeys compares the keys of a process with those the database was used with, and remembers the new ones. It must
@@ -56,8 +56,8 @@ func (e *KeyMissingError) Error() string {
 // *KeyMismatchError and *KeyMissingError, which remember nothing; ErrUnavailable; *DatabaseError.
 func (s *Store) CheckKeys(ctx context.Context, loaded []KeyCheck) error {
 	return s.checkKeys(ctx, loaded, func(p *pipeline) func() error {
-		used := queueRows[sqlc.UsedKeysRow](p, sqlc.UsedKeys, nil)
-		return func() error { return hooksServed(loaded, *used) }
+		used := queueUsedKeys(p)
+		return func() error { return hooksServed(loaded, used()) }
 	})
 }
 
@@ -67,9 +67,9 @@ func (s *Store) CheckKeys(ctx context.Context, loaded []KeyCheck) error {
 func (s *Store) CheckAccessKeys(ctx context.Context, loaded []KeyCheck) error {
 	return s.checkKeys(ctx, loaded, func(p *pipeline) func() error {
 		used := queueValues[string](p, sqlc.KeysOfAPIKeys, nil)
-		ofHooks := queueRows[sqlc.UsedKeysRow](p, sqlc.UsedKeys, nil)
+		ofHooks := queueUsedKeys(p)
 		return func() error {
-			for _, pair := range *ofHooks {
+			for _, pair := range ofHooks() {
 				*used = append(*used, pair.DigestKey)
 			}
 			for _, id := range *used {
@@ -122,7 +122,20 @@ func compareKeys(loaded []KeyCheck, stored []sqlc.ListKeysRow) error {
 	return nil
 }
 
-// hooksServed says whether the keys that hooks use are loaded.
+// queueUsedKeys asks for the pairs of keys that hooks and their pages use.
+func queueUsedKeys(p *pipeline) func() []sqlc.UsedKeysRow {
+	hooks := queueRows[sqlc.UsedKeysRow](p, sqlc.UsedKeys, nil)
+	pages := queueRows[sqlc.UsedPageKeysRow](p, sqlc.UsedPageKeys, nil)
+	return func() []sqlc.UsedKeysRow {
+		used := slices.Clone(*hooks)
+		for _, pair := range *pages {
+			used = append(used, sqlc.UsedKeysRow(pair))
+		}
+		return used
+	}
+}
+
+// hooksServed says whether the keys that hooks and pages use are loaded.
 func hooksServed(loaded []KeyCheck, used []sqlc.UsedKeysRow) error {
 	for _, pair := range used {
 		if !loads(loaded, DigestKey, pair.DigestKey) {

@@ -168,7 +168,7 @@ func TestMigrateKeysWhileTheyAreRead(t *testing.T) {
 	t.Parallel()
 	r := everythingButTasks(t)
 	r.undoAudit()
-	r.sql(`drop table api_keys, inbox`)
+	r.sql(`drop table api_keys, inbox, pages`)
 	r.sql(`delete from goose_db_version where version_id >= 7`)
 	backup := r.begin()
 	if _, err := backup.Exec(t.Context(), `select from keys`); err != nil {

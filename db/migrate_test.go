@@ -24,7 +24,7 @@ func (r *acceptRig) undoDue() {
 func (r *acceptRig) undoTasks() {
 	r.t.Helper()
 	r.undoAudit()
-	r.sql(`drop table api_keys`)
+	r.sql(`drop table api_keys, pages`)
 	r.sql(`drop table inbox`)
 	r.sql(`drop table updates`)
 	r.sql(`drop table tasks, dead_letters`)

@@ -1,6 +1,7 @@
 package db
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -61,6 +62,8 @@ func signalRecord(row sqlc.Signal) (history.Signal, error) {
 	return s, nil
 }
 
+var requesterKey = []byte(`"requester"`)
+
 // hookRecord reads a whole hook row.
 func hookRecord(row sqlc.Hook) (history.Hook, error) {
 	h, err := hookAnswer(row)
@@ -77,12 +80,21 @@ func hookRecord(row sqlc.Hook) (history.Hook, error) {
 	return h, nil
 }
 
-// hookAnswer reads what accepting needs of a hook row: everything but its metadata and its grant.
+// hookAnswer reads what accepting needs of a hook row: everything but its grant and, of its metadata, all but who asks.
 func hookAnswer(row sqlc.Hook) (history.Hook, error) {
 	h := history.Hook{
 		ID: spec.HookID(row.HookID), Name: row.Name, State: history.HookState(row.State), CreatedAt: row.CreatedAt.UTC(),
 		ExpiresAt: utc(row.ExpiresAt), ResolvedAt: utc(row.ResolvedAt), ResolvedSeq: orZero(row.ResolvedSeq),
 		Source: row.Source, Actor: row.Actor,
+	}
+	if bytes.Contains(row.Metadata, requesterKey) { // the member, or else a text of the author's: most hooks have neither
+		var asks struct {
+			Requester string `json:"requester"`
+		}
+		if err := json.Unmarshal(row.Metadata, &asks); err != nil {
+			return history.Hook{}, fmt.Errorf("metadata of hook row %d: %w", row.ID, err)
+		}
+		h.Metadata.Requester = asks.Requester
 	}
 	if row.PayloadDigest == nil {
 		return h, nil

@@ -15,11 +15,11 @@
 // Every error belongs to one of the verdicts that VerdictOf names. Errors are those of the package that decided, under
 // names of this package:
 //
-//	conflict  *RunConflictError, *SignalConflictError, *HookConflictError, *SpecChangedError, ErrTokenNotMinted
+//	conflict  *RunConflictError, *SignalConflictError, *HookConflictError, *SpecChangedError, ErrTokenNotMinted, ErrPageChanged
 //	gone      ErrRunEnded, *HookClosedError
 //	unknown   ErrRunNotFound, ErrHookNotFound, ErrTokenNotFound, ErrSignalNotFound, ErrWorkflowNotFound
 //	invalid   *InvalidError, *PayloadError, ErrPayloadTooLarge, *SchemaError, ErrSignalUndeclared, ErrNoPublicURL
-//	denied    ErrDisposeForbidden, *FactorError
+//	denied    ErrDisposeForbidden, ErrSelfApproval, ErrPageForm, *FactorError
 //	busy      ErrBacklogFull, ErrUnavailable and whatever is our own fault
 //
 // The package must not know SQL, HTTP, or how a message arrived. It reaches the database through package db alone; pgx

@@ -36,6 +36,12 @@ var (
 	ErrUpdateUndeclared = history.ErrUpdateUndeclared
 	// ErrDisposeForbidden: the hook's declaration does not let its token withdraw it.
 	ErrDisposeForbidden = history.ErrDisposeForbidden
+	// ErrSelfApproval: the hook's metadata names who asks, and the answer came from that person or from nobody known.
+	ErrSelfApproval = history.ErrSelfApproval
+	// ErrPageChanged: the page shows something else than what the decision was made on. Read it again.
+	ErrPageChanged = errors.New("the page shows something else by now")
+	// ErrPageForm: the form was not made for this page, or too long ago. Read the page again.
+	ErrPageForm = errors.New("the form is not one of this page, or too old")
 	// ErrBacklogFull: the run holds as many unread signals, open updates or events as it may. Retry once it has dealt with
 	// some.
 	ErrBacklogFull = history.ErrBacklogFull

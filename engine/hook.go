@@ -22,7 +22,8 @@ type HookRequest struct {
 // ended; another answer gets *HookConflictError and changes nothing.
 //
 // Errors of form: *InvalidError, *PayloadError, ErrPayloadTooLarge. Of the hook: ErrRunNotFound, ErrHookNotFound,
-// *HookClosedError (disposed, expired, cancelled, run ended), *SchemaError (the hook stays open). Else ErrUnavailable.
+// *HookClosedError (disposed, expired, cancelled, run ended), ErrSelfApproval and *SchemaError (the hook stays open). Else
+// ErrUnavailable.
 func (h *Handle) ResumeHook(ctx context.Context, req HookRequest) (r Receipt, err error) {
 	defer func() { h.e.figures.received(MessageHook, r.Verdict, err) }()
 	key, err := h.hook(req)

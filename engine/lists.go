@@ -103,6 +103,8 @@ type HookView struct {
 	Labels     spec.Labels         `json:"labels"`
 	Data       map[string]any      `json:"data"`
 	Route      *spec.CallbackRoute `json:"route,omitempty"`
+	Requester  string              `json:"requester,omitempty"` // who asks and may not answer
+	Rule       *spec.ApprovalRule  `json:"rule,omitempty"`
 	ExpiresAt  *time.Time          `json:"expires_at,omitempty"`
 	CreatedAt  time.Time           `json:"created_at"`
 	ResolvedAt *time.Time          `json:"resolved_at,omitempty"`
@@ -190,7 +192,8 @@ func showHook(run spec.RunID, h history.Hook, now time.Time) HookView {
 	m := h.Metadata
 	shown := HookView{
 		RunID: run, HookID: h.ID, Name: h.Name, State: string(h.State), Kind: m.Kind, Subject: m.Subject,
-		Labels: m.Labels, Data: m.Data, Route: m.Route, ExpiresAt: h.ExpiresAt, CreatedAt: h.CreatedAt,
+		Labels: m.Labels, Data: m.Data, Route: m.Route, Requester: m.Requester, Rule: m.Rule,
+		ExpiresAt: h.ExpiresAt, CreatedAt: h.CreatedAt,
 		ResolvedAt: h.ResolvedAt, Actor: h.Actor, Age: Duration(now.Sub(h.CreatedAt).Round(time.Millisecond)),
 	}
 	if h.Expired(now) {

@@ -108,6 +108,15 @@ func (s *Step) HookURL(ctx context.Context, hookID string) (string, error) {
 	return s.door.hookURL(ctx, spec.HookID(hookID))
 }
 
+// PageURL is the link to the approval page of an open hook of the step's run, for one person. It holds a token, as HookURL
+// does. Errors: those of Handle.PageLink.
+func (s *Step) PageURL(ctx context.Context, hookID, recipient string) (string, error) {
+	if s.door == nil {
+		return "", ErrNoPublicURL
+	}
+	return s.door.pageURL(ctx, spec.HookID(hookID), recipient)
+}
+
 func (a *attempt) heartbeat(details json.RawMessage) error {
 	a.mu.Lock()
 	if details != nil {
@@ -133,6 +142,15 @@ func (a *attempt) hookURL(ctx context.Context, hookID spec.HookID) (string, erro
 // asRun is a context for what the attempt asks in the name of its run.
 func (a *attempt) asRun(ctx context.Context) context.Context {
 	return WithTrail(ctx, Trail{Method: TrailRun, Actor: string(a.task.Run.RunID)})
+}
+
+func (a *attempt) pageURL(ctx context.Context, hookID spec.HookID, recipient string) (string, error) {
+	h := &Handle{e: a.w.engine, ns: a.task.Run.Namespace}
+	link, err := h.PageLink(a.asRun(ctx), a.task.Run.RunID, hookID, recipient)
+	if err != nil {
+		return "", err
+	}
+	return link.URL.Reveal(), nil
 }
 
 // listen begins to watch for heartbeats; deafen ends it.

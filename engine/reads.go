@@ -108,6 +108,11 @@ func (r *reads) HookState(hookID string) HookState {
 	}
 }
 
+// HookActor names who answered a hook: the verified caller, or the recipient of the page it was answered on, and never what
+// an answer says of itself. It is empty while the hook is not Answered, and where its token was enough. Count distinct people
+// by it, with spec.SamePerson.
+func (r *reads) HookActor(hookID string) string { return r.use().Hook(spec.HookID(hookID)).Actor }
+
 // HookDisposed says that the hook was withdrawn.
 func (r *reads) HookDisposed(hookID string) bool { return r.HookState(hookID) == Disposed }
 

@@ -109,13 +109,18 @@ func (r *Rehearsal) SendSignal(id spec.SignalID, name string, payload []byte) (R
 	return r.accept(&history.SendSignal{Run: r.key, ID: id, Name: name, Payload: p})
 }
 
-// ResumeHook is Handle.ResumeHook.
+// ResumeHook is Handle.ResumeHook without an actor.
 func (r *Rehearsal) ResumeHook(id spec.HookID, payload []byte) (Receipt, error) {
+	return r.ResumeHookAs("", id, payload)
+}
+
+// ResumeHookAs is Handle.ResumeHook by an actor.
+func (r *Rehearsal) ResumeHookAs(actor string, id spec.HookID, payload []byte) (Receipt, error) {
 	p, err := r.parse(payload)
-	if err := errors.Join(id.Validate(), err); err != nil {
+	if err := errors.Join(id.Validate(), checkSource("", actor), err); err != nil {
 		return Receipt{}, err
 	}
-	return r.accept(&history.ResumeHook{Run: r.key, HookID: id, Payload: p})
+	return r.accept(&history.ResumeHook{Run: r.key, HookID: id, Payload: p, Actor: actor})
 }
 
 // DisposeHook is Handle.DisposeHook.

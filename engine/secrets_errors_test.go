@@ -64,6 +64,9 @@ func TestSecretsAreInNoError(t *testing.T) {
 	if err := r.Register(oracleSpec, asleep, oracle...); err != nil {
 		t.Fatal(err)
 	}
+	if err := r.Register(askedBy(1).spec, askedBy(1).fn); err != nil {
+		t.Fatal(err)
+	}
 	r.run()
 	r.start(workflow{oracleSpec, asleep}, "asked", json.RawMessage(fmt.Sprintf(`{%q:%q}`, inKey, inText)))
 	for _, run := range []spec.RunID{"run", "ended", "cancelled", "boom"} {
@@ -73,7 +76,7 @@ func TestSecretsAreInNoError(t *testing.T) {
 	p := &provocation{rig: r, minted: r.link("run", "answer").Token.Reveal(), gone: r.link("ended", "answer").Token.Reveal()}
 	all := map[string]provoked{}
 	for _, part := range []map[string]provoked{
-		p.ofRuns(), p.ofHooks(), p.ofPayloads(), p.ofKeys(), p.ofTheDatabase(), p.ofHistory(), p.ofTasks(), p.ofQueries(), p.ofUpdates(),
+		p.ofRuns(), p.ofHooks(), p.ofPayloads(), p.ofKeys(), p.ofTheDatabase(), p.ofHistory(), p.ofTasks(), p.ofQueries(), p.ofUpdates(), p.ofPages(),
 	} {
 		for name, e := range part {
 			all[name] = e

@@ -32,6 +32,8 @@ func specDiff(stored, registered spec.WorkflowSpec) []string {
 		d.note(at+"/disposable_by_token", a.DisposableByToken == b.DisposableByToken)
 		d.note(at+"/requires", a.Requires == b.Requires)
 		d.note(at+"/source", a.Source == b.Source)
+		d.note(at+"/confirm", a.Confirm == b.Confirm)
+		d.note(at+"/hides_decider", a.HidesDecider == b.HidesDecider)
 	})
 	diffInteractions(&d, stored, registered)
 	if len(d) == 0 {

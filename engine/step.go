@@ -51,6 +51,8 @@ type stepDoor interface {
 	heartbeat(details json.RawMessage) error
 	// hookURL is the link of a hook of the run.
 	hookURL(ctx context.Context, hookID spec.HookID) (string, error)
+	// pageURL is the link of a hook's page for a person.
+	pageURL(ctx context.Context, hookID spec.HookID, recipient string) (string, error)
 }
 
 // idempotencyKey names a step among all steps of all runs: 64 hex digits, the same for every attempt.

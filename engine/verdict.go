@@ -47,7 +47,7 @@ var kinds = []kind{
 	{VerdictConflict, as[*UpdateConflictError]},
 	{VerdictConflict, as[*HookConflictError]},
 	{VerdictConflict, as[*SpecChangedError]},
-	{VerdictConflict, is(ErrTokenNotMinted, ErrStaleAttempt, ErrLetterDecided)},
+	{VerdictConflict, is(ErrTokenNotMinted, ErrStaleAttempt, ErrLetterDecided, ErrPageChanged)},
 	{VerdictGone, as[*HookClosedError]},
 	{VerdictGone, as[*UpdateOrphanedError]},
 	{VerdictGone, is(ErrRunEnded, ErrTaskClosed)},
@@ -59,7 +59,7 @@ var kinds = []kind{
 	{VerdictInvalid, as[*QueryRefusedError]},
 	{VerdictInvalid, as[*UpdateRejectedError]},
 	{VerdictInvalid, is(ErrPayloadTooLarge, ErrSignalUndeclared, ErrUpdateUndeclared, ErrNoPublicURL)},
-	{VerdictDenied, is(ErrDisposeForbidden)},
+	{VerdictDenied, is(ErrDisposeForbidden, ErrSelfApproval, ErrPageForm)},
 	{VerdictDenied, as[*FactorError]},
 }
 

@@ -26,7 +26,7 @@ func TestVerdictOfEveryError(t *testing.T) {
 			&engine.InvalidError{}, &engine.PayloadError{}, &engine.SizeError{}, engine.ErrPayloadTooLarge,
 			&engine.SchemaError{}, engine.ErrSignalUndeclared, engine.ErrNoPublicURL,
 		},
-		engine.VerdictDenied: {engine.ErrDisposeForbidden, &engine.FactorError{}},
+		engine.VerdictDenied: {engine.ErrDisposeForbidden, engine.ErrSelfApproval, engine.ErrPageForm, &engine.FactorError{}},
 		engine.VerdictBusy: {
 			engine.ErrBacklogFull, engine.ErrUnavailable, context.Canceled, context.DeadlineExceeded, errors.New("a bug"),
 		},

@@ -67,6 +67,14 @@ func (h *Hook) State() engine.HookState {
 	return w.ctx.HookState(h.t.id)
 }
 
+// Actor names who answered the hook; see engine.Context.HookActor.
+func (h *Hook) Actor() string {
+	if h.State() != engine.Answered {
+		return ""
+	}
+	return h.t.w.ctx.HookActor(h.t.id)
+}
+
 // Dispose withdraws the hook, in the next decision: its token answers gone from then on, and for the function it is
 // disposed of at once. On a hook that settled it changes nothing.
 func (h *Hook) Dispose() {

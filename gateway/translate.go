@@ -29,6 +29,7 @@ var sentinels = []struct {
 	{engine.ErrRunEnded, runEnded},
 	{engine.ErrSignalUndeclared, signalNotDeclared},
 	{engine.ErrDisposeForbidden, forbidden},
+	{engine.ErrSelfApproval, forbidden},
 	{engine.ErrPayloadTooLarge, payloadTooLarge},
 	{engine.ErrBacklogFull, signalBacklogFull},
 	{engine.ErrTokenNotMinted, tokenHostSupplied},

@@ -38,6 +38,7 @@ var samples = map[string]struct {
 	"ErrRunEnded":         {engine.ErrRunEnded, 410, "run-ended"},
 	"ErrSignalUndeclared": {engine.ErrSignalUndeclared, 422, "signal-not-declared"},
 	"ErrDisposeForbidden": {engine.ErrDisposeForbidden, 403, "forbidden"},
+	"ErrSelfApproval":     {engine.ErrSelfApproval, 403, "forbidden"},
 	"ErrBacklogFull":      {engine.ErrBacklogFull, 429, "signal-backlog-full"},
 	"ErrPayloadTooLarge":  {engine.ErrPayloadTooLarge, 413, "payload-too-large"},
 	"ErrUnavailable":      {engine.ErrUnavailable, 503, "unavailable"},

@@ -173,7 +173,7 @@ func (b *Inbox) deliver(ctx context.Context, m Message) (engine.Receipt, error) 
 		return engine.Receipt{}, err
 	}
 	const source = "ingress"
-	actor := "source:" + m.Source
+	actor := spec.SourceActor + m.Source
 	if m.Kind == Hook {
 		return handle.ResumeHook(ctx, engine.HookRequest{
 			RunID: m.RunID, HookID: spec.HookID(m.Name), Payload: m.Payload.Bytes(), Source: source, Actor: actor,

@@ -66,6 +66,7 @@ const (
 	ReasonUndeclared   Reason = "signal-not-declared"
 	ReasonSchema       Reason = "payload-schema"
 	ReasonPayload      Reason = "payload" // it is too large, or no payload, by the limits of today
+	ReasonNoPerson     Reason = "no-person" // the hook wants a person who is known and not who asks
 	ReasonConflict     Reason = "conflict"
 	ReasonExpired      Reason = "expired" // its run or hook did not come in time
 )
@@ -131,6 +132,8 @@ func refusedFor(err error) Reason {
 		return ReasonPayload
 	case is[*engine.HookClosedError](err):
 		return ReasonHookClosed
+	case errors.Is(err, engine.ErrSelfApproval):
+		return ReasonNoPerson
 	case is[*engine.SchemaError](err):
 		return ReasonSchema
 	case is[*engine.SignalConflictError](err), is[*engine.HookConflictError](err):

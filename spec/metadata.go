@@ -31,6 +31,11 @@ type HookMetadata struct {
 	Route   *CallbackRoute `json:"route,omitempty"`
 	Labels  Labels         `json:"labels,omitempty"`
 	Data    map[string]any `json:"data,omitempty"`
+	// Requester is the person who asks. Where it is set, an answer needs an actor who IsPerson
+	// and is somebody else; see SamePerson.
+	Requester string `json:"requester,omitempty"`
+	// Rule says how many of how many people must approve. It is shown to them; workflow code counts.
+	Rule *ApprovalRule `json:"rule,omitempty"`
 }
 
 // HumanApproval is the metadata of a hook that asks a person to approve the subject.
@@ -65,7 +70,8 @@ func (m HookMetadata) WithData(key string, value any) HookMetadata {
 }
 
 // Validate returns an *InvalidError for a bad label, a route whose path does not hold {token} or whose method is not
-// POST, data that is not JSON, a NUL, a hook token, or a JSON form above 16 KiB.
+// POST, a requester that breaks CheckName, a rule that nobody can meet, data that is not JSON, a NUL, a hook token, or a
+// JSON form above 16 KiB.
 func (m HookMetadata) Validate() error {
 	if err := m.Labels.Validate(); err != nil {
 		return err
@@ -77,6 +83,9 @@ func (m HookMetadata) Validate() error {
 		if !strings.HasPrefix(r.Path, "/") || !strings.Contains(r.Path, "{token}") {
 			return &InvalidError{Field: "route/path", Rule: "must begin with / and hold {token}"}
 		}
+	}
+	if err := m.checkPeople(); err != nil {
+		return err
 	}
 	text, err := json.Marshal(m)
 	if err != nil {

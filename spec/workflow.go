@@ -67,6 +67,10 @@ type Hook struct {
 	// Requires is a second factor: what a caller by token must prove beside holding it. Who acts by IDs has proved more.
 	Requires Factor `json:"requires,omitempty"`
 	Source   string `json:"source,omitempty"` // of Signature: the configured source of webhooks whose secrets count
+	// Confirm makes a page ask once more before a decision is made.
+	Confirm bool `json:"confirm,omitempty"`
+	// HidesDecider keeps from later visitors of a page who decided.
+	HidesDecider bool `json:"hides_decider,omitempty"`
 }
 
 // Normalized returns the spec with its declarations sorted by name and defaults filled in, so that two spellings of one

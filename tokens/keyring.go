@@ -21,6 +21,8 @@ const (
 	useToken  = "fhk1"
 	useDigest = "fhd1"
 	useAPIKey = "fge1"
+	usePage   = "fha1"
+	useForm   = "fhf1"
 	useCheck  = "fhc1"
 )
 

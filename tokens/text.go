@@ -12,6 +12,7 @@ import (
 const (
 	prefix    = "fhk_"
 	keyPrefix = "fge_" // of an API key, which has the length of prefix
+	pagePre   = "fha_" // of a page's token, which has it as well
 	bodyLen   = 43
 	sumLen    = 6
 	mintedLen = len(prefix) + bodyLen + sumLen

@@ -157,6 +157,22 @@ func (r *Run) TryResume(id spec.HookID, payload any) (engine.Receipt, error) {
 	return receipt, err
 }
 
+// ResumeAs answers a hook as an actor: a verified caller, or the recipient of a page.
+func (r *Run) ResumeAs(actor string, id spec.HookID, payload any) engine.Receipt {
+	r.t.Helper()
+	receipt, err := r.TryResumeAs(actor, id, payload)
+	r.done("resume "+string(id)+" as "+actor, err)
+	return receipt
+}
+
+// TryResumeAs is ResumeAs where it may be refused, such as to who asks.
+func (r *Run) TryResumeAs(actor string, id spec.HookID, payload any) (engine.Receipt, error) {
+	r.t.Helper()
+	receipt, err := r.r.ResumeHookAs(actor, id, r.encode(payload))
+	r.check("resume " + string(id) + " as " + actor)
+	return receipt, err
+}
+
 // Dispose withdraws a hook.
 func (r *Run) Dispose(id spec.HookID) {
 	r.t.Helper()

@@ -30,6 +30,9 @@ func (r *Records) resume(m *ResumeHook, auth Authority, now time.Time) (Receipt,
 	if h.State != StateActive {
 		return Receipt{}, &HookClosedError{Cause: h.State}
 	}
+	if asks := h.Metadata.Requester; asks != "" && (!spec.IsPerson(m.Actor) || spec.SamePerson(m.Actor, asks)) {
+		return Receipt{}, ErrSelfApproval
+	}
 	if err := auth.CheckHook(h.Name, m.Payload); err != nil {
 		return Receipt{}, err
 	}

@@ -24,6 +24,8 @@ var (
 	ErrUpdateUndeclared = errors.New("update not declared by the run's workflow spec")
 	// ErrDisposeForbidden: the hook's spec does not let its token withdraw it.
 	ErrDisposeForbidden = errors.New("hook may not be disposed of by its token")
+	// ErrSelfApproval: the hook names who asks, and the answer came from that person or from nobody known.
+	ErrSelfApproval = errors.New("hook takes no answer from who asks, nor from nobody known")
 	// ErrTaskClosed: the step, child or call is settled, was withdrawn, is past its deadline, or never was; of a replay or
 	// a discard, it is not held.
 	ErrTaskClosed = errors.New("step, child or call is not open")

@@ -145,6 +145,12 @@ func anyPlain(t *rapid.T) Event {
 		if rapid.IntRange(0, 4).Draw(t, "with data") == 0 {
 			d.Metadata.Data = map[string]any{text(): text()}
 		}
+		if rapid.Bool().Draw(t, "requested") {
+			d.Metadata.Requester = text()
+		}
+		if rapid.IntRange(0, 4).Draw(t, "with a rule") == 0 {
+			d.Metadata.Rule = &spec.ApprovalRule{Needed: 1, Of: 3}
+		}
 		e.Data = d
 	case TypeHookResumed:
 		e.Data = &HookResumed{HookID: spec.HookID(text()), Source: text(), Actor: text(), Digest: digest}

@@ -81,7 +81,7 @@ func (r *reader) hookResumed() *HookResumed {
 	return d
 }
 
-// metadata reads a hook's metadata, but for data of the author's own shape.
+// metadata reads a hook's metadata, but for data of the author's own shape and a rule.
 func (r *reader) metadata() (m spec.HookMetadata) {
 	r.must("metadata")
 	r.open()
@@ -92,6 +92,7 @@ func (r *reader) metadata() (m spec.HookMetadata) {
 		r.close()
 	}
 	m.Labels = r.labelsIf()
+	m.Requester = r.textIf("requester")
 	r.close()
 	return m
 }

@@ -13,6 +13,7 @@ import (
 type HookView struct {
 	State    HookState // empty when the hook is unknown or was rejected
 	Payload  canon.Payload
+	Actor    string // who answered, where that is known
 	Rejected *Rejection
 }
 
@@ -92,7 +93,7 @@ func (s *State) Hook(id spec.HookID) HookView {
 	}
 	view := HookView{State: h.shown}
 	if h.shown == StateResumed {
-		view.Payload = h.payload
+		view.Payload, view.Actor = h.payload, h.record.Actor
 	}
 	return view
 }

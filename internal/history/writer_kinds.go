@@ -81,9 +81,9 @@ func (w *writer) hookCreated(d *HookCreated) {
 	w.timeIf("opened_at", d.OpenedAt)
 }
 
-// metadata gives up on data of the author's own shape.
+// metadata gives up on data of the author's own shape, and on a rule.
 func (w *writer) metadata(m spec.HookMetadata) {
-	w.bad = w.bad || len(m.Data) > 0
+	w.bad = w.bad || len(m.Data) > 0 || m.Rule != nil
 	w.key("metadata")
 	w.open()
 	w.textIf("kind", m.Kind)
@@ -96,6 +96,7 @@ func (w *writer) metadata(m spec.HookMetadata) {
 		w.close()
 	}
 	w.labelsIf(m.Labels)
+	w.textIf("requester", m.Requester)
 	w.close()
 }
 

@@ -85,7 +85,7 @@ func verdictOf(err error) history.Verdict {
 	case errors.As(err, &form), errors.As(err, &id), errors.Is(err, ErrSchema), errors.Is(err, history.ErrSignalUndeclared),
 		errors.Is(err, history.ErrUpdateUndeclared):
 		return history.Invalid
-	case errors.Is(err, history.ErrDisposeForbidden):
+	case errors.Is(err, history.ErrDisposeForbidden), errors.Is(err, history.ErrSelfApproval):
 		return history.Denied
 	case errors.Is(err, history.ErrBacklogFull):
 		return history.Busy

@@ -129,6 +129,9 @@ func (c *checker) read() {
 		case *history.UpdateReceived:
 			add("update "+string(d.UpdateID), stored{e, d.Name, class(string(d.Payload.Bytes()))})
 		case *history.HookResumed:
+			if selfApproved(string(d.HookID), d.Actor) {
+				c.broken = append(c.broken, fmt.Sprintf("#%d: %s answered what they ask for", e.Seq, d.Actor))
+			}
 			add("resume "+string(d.HookID), stored{event: e, payload: class(string(d.Payload.Bytes()))})
 		case *history.HookDisposed:
 			if !d.ByCode {
@@ -215,7 +218,7 @@ func (c *checker) refusal(call Call) {
 			c.breaks(call, "nothing is wrong with it")
 		}
 	case history.Denied:
-		if call.Verb != Dispose || call.Holder != Stranger {
+		if !(call.Verb == Dispose && call.Holder == Stranger) && !(call.Verb == Resume && selfApproved(call.ID, Actor)) {
 			c.breaks(call, "the caller may do it")
 		}
 	case history.Gone:

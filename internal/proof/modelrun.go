@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/flowgate-go/flowgate/internal/canon"
 	"github.com/flowgate-go/flowgate/internal/history"
@@ -250,10 +251,21 @@ func (m *Model) command(s *history.State, w Wish) (history.Command, error) {
 // KeyID names the one key of the tokens, in all drivers.
 const KeyID = "k1"
 
-// HookContext is the metadata of the hooks of traces.
+// HookContext is the metadata of the hooks of traces. Some are asked for by who answers, who may not, and some by somebody
+// else.
 func HookContext(hook string) spec.HookMetadata {
-	return spec.HumanApproval("proof").WithLabel("hook", hook).WithData("asks", "for "+hook)
+	m := spec.HumanApproval("proof").WithLabel("hook", hook).WithData("asks", "for "+hook)
+	switch strings.TrimPrefix(hook, "h") {
+	case "21":
+		return m.WithRequester(strings.ToUpper(Actor)).WithRule(1, 2)
+	case "10", "20":
+		return m.WithRequester("somebody else")
+	}
+	return m
 }
+
+// selfApproved says that an actor asked for the answer to a hook.
+func selfApproved(hook, actor string) bool { return strings.EqualFold(HookContext(hook).Requester, actor) }
 
 func (m *Model) createHook(s *history.State, w Wish) history.Command {
 	c := &history.CreateHook{ID: spec.HookID(w.ID), Name: w.Name, Metadata: HookContext(w.ID), In: w.In, At: w.At}

@@ -189,6 +189,7 @@ func (o Oracle) update(m Operation, l log) Expected {
 // sighting is what a log says of one hook.
 type sighting struct {
 	name     string
+	asks     string // who asks for the answer
 	deadline *time.Time
 	answer   *history.HookResumed
 	closed   *history.Event // the event that ended it
@@ -201,7 +202,7 @@ func (l log) hook(id spec.HookID) *sighting {
 		switch d := e.Data.(type) {
 		case *history.HookCreated:
 			if d.HookID == id {
-				s = &sighting{name: d.Name, deadline: d.ExpiresAt}
+				s = &sighting{name: d.Name, asks: d.Metadata.Requester, deadline: d.ExpiresAt}
 			}
 		case *history.HookResumed:
 			if d.HookID == id {
@@ -244,6 +245,8 @@ func (o Oracle) hook(m Operation, l log) Expected {
 		return Expected{Verdict: history.Gone, Mentions: "closed: " + string(h.cause)}
 	case h.deadline != nil && !o.Now.Before(*h.deadline):
 		return Expected{Verdict: history.Gone, Mentions: "closed: expired"}
+	case m.Verb == Resume && strings.EqualFold(h.asks, Actor):
+		return Expected{Verdict: history.Denied, Mentions: "who asks"}
 	case m.Verb == Resume && h.name == "typed" && !integer(class(m.Payload)):
 		return Expected{Verdict: history.Invalid, Mentions: "schema"}
 	}

@@ -74,6 +74,8 @@ type (
 		Labels     spec.Labels         `json:"labels"`
 		Data       map[string]any      `json:"data"`
 		Route      *spec.CallbackRoute `json:"route,omitempty"`
+		Requester  string              `json:"requester,omitempty"`
+		Rule       *spec.ApprovalRule  `json:"rule,omitempty"`
 		ExpiresAt  *time.Time          `json:"expires_at,omitempty"`
 		CreatedAt  time.Time           `json:"created_at"`
 		ResolvedAt *time.Time          `json:"resolved_at,omitempty"`
@@ -209,6 +211,7 @@ func (r *modelRun) hook(id spec.HookID, now time.Time) (hookView, error) {
 	v := hookView{
 		RunID: r.run.Key.RunID, HookID: id, Name: h.Name, State: string(h.State), Kind: h.Metadata.Kind,
 		Subject: h.Metadata.Subject, Labels: h.Metadata.Labels, Data: h.Metadata.Data, Route: h.Metadata.Route,
+		Requester: h.Metadata.Requester, Rule: h.Metadata.Rule,
 		ExpiresAt: h.ExpiresAt, CreatedAt: h.CreatedAt, ResolvedAt: h.ResolvedAt, Actor: h.Actor,
 		Age: now.Sub(h.CreatedAt).Round(time.Millisecond).String(),
 	}

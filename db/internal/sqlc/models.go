@@ -118,6 +118,17 @@ type Inbox struct {
 	Actor      string
 }
 
+type Page struct {
+	Run         int64
+	HookID      string
+	Recipient   string
+	TokenDigest []byte
+	DigestKey   string
+	MintKey     string
+	Nonce       []byte
+	CreatedAt   time.Time
+}
+
 type Run struct {
 	ID                int64
 	Namespace         string
