@@ -22,6 +22,7 @@ type call struct {
 	peer    netip.Addr
 	route   string // pattern of the route, never the path
 	verdict engine.Verdict
+	people  bool // the route is for people
 
 	event eventNote // of an event of a configured source
 
@@ -88,10 +89,17 @@ func (k *call) stamp(res *fasthttp.Response) {
 	res.Header.Set("Cache-Control", "no-store")
 	res.Header.Set("X-Content-Type-Options", "nosniff")
 	k.stampBudgets(res)
+	if k.people {
+		stampPage(res)
+	}
 }
 
 // refuse makes the refusal the answer of the call.
 func (k *call) refuse(res *fasthttp.Response, r *refusal) {
 	k.verdict, k.fault = r.problem.verdict, r.fault
+	if k.people {
+		r.writePage(res)
+		return
+	}
 	r.write(res, k.id)
 }

@@ -25,6 +25,7 @@ type Gateway struct {
 	limiter      *limiter
 	overload     overload
 	figures      *figures
+	pages        pageCounts
 
 	inFlight slots
 	waiters  places

@@ -23,6 +23,7 @@ type route struct {
 	also    access.Scope // another one; empty where one is enough
 	keyed   bool         // whether an idempotency key means something
 	waits   bool         // whether a keyed route takes ?wait
+	people  bool         // whether it is for people, who get HTML whatever happens
 	serve   handler
 }
 
@@ -33,6 +34,11 @@ func (g *Gateway) routes() []route {
 		{method: "POST", pattern: "/callbacks/flow/hooks", serve: g.resumeByBearer},
 
 		{method: "GET", pattern: openAPIPattern, serve: g.showDescription},
+
+		{method: "GET", pattern: pagePattern, people: true, serve: g.showPage},
+		{method: "POST", pattern: pagePattern, people: true, serve: g.decide},
+		{method: "GET", pattern: stylePattern, people: true, serve: g.showStyle},
+
 		{method: "POST", pattern: exchangePattern, serve: g.exchangeToken},
 		{method: "POST", pattern: ingressPattern, serve: g.receiveEvent},
 
@@ -65,6 +71,7 @@ func (g *Gateway) routes() []route {
 		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/resume", needs: access.HooksResume, serve: g.resumeHook},
 		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/dispose", needs: access.HooksDispose, serve: g.disposeHook},
 		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/token", needs: access.TokensMint, serve: g.mintToken},
+		{method: "POST", pattern: "/v1/runs/{run}/hooks/{hook}/pages", needs: access.TokensMint, serve: g.mintPage},
 
 		{method: "GET", pattern: "/v1/dead-letters", needs: access.RunsRead, serve: g.listLetters},
 		{method: "GET", pattern: "/v1/dead-letters/{letter}", needs: access.RunsRead, serve: g.showLetter},
@@ -106,7 +113,7 @@ func (g *Gateway) register(app *fiber.App) {
 func (g *Gateway) enter(r route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		k := callOf(c)
-		k.route = r.pattern
+		k.route, k.people = r.pattern, r.people
 		if err := k.shape(c, r); err != nil {
 			return err
 		}
@@ -168,7 +175,7 @@ func (k *call) shape(c *fiber.Ctx, r route) error {
 }
 
 func (k *call) setPart(part, raw string) error {
-	if part == "token" {
+	if part == "token" || part == "page" {
 		// As it stands: a token needs no escapes, and an escaped one is another token.
 		k.token = raw
 		return nil

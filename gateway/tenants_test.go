@@ -92,6 +92,7 @@ var bodies = map[string]string{
 	"/v1/runs/{run}/signals/{name}":              `{"n":1}`,
 	"/v1/runs/{run}/updates/{name}":              `{"n":1}`,
 	"/v1/runs/{run}/hooks/{hook}/resume":         `1`,
+	"/v1/runs/{run}/hooks/{hook}/pages":          `{"recipient":"ada"}`,
 	"/v1/runs/{run}/queries/{name}":              `null`,
 	"/v1/hooks/dispose":                          `{"token":"TOKEN"}`,
 	"/v1/workflows/{workflow}/signal-with-start": `{"run_id":"RUN","signal":{"name":"note","payload":{"n":1}}}`,

@@ -32,7 +32,16 @@ type visit struct {
 
 // visit admits a token as far as that can be said without a look-up. Whoever gets a visit ends it.
 func (l *limiter) visit(ctx context.Context, k *call, token string) (*visit, error) {
-	if _, err := tokens.Parse(token); err != nil {
+	return l.visitWith(ctx, k, token, tokens.Parse)
+}
+
+// visitPage is visit for the token of a page.
+func (l *limiter) visitPage(ctx context.Context, k *call, token string) (*visit, error) {
+	return l.visitWith(ctx, k, token, tokens.ParsePage)
+}
+
+func (l *limiter) visitWith(ctx context.Context, k *call, token string, parse func(string) (tokens.Secret, error)) (*visit, error) {
+	if _, err := parse(token); err != nil {
 		return nil, refuse(notFound)
 	}
 	v := &visit{limiter: l, call: k, ctx: ctx, key: sha256.Sum256([]byte(token))}

@@ -65,7 +65,7 @@ const (
 	ReasonHookClosed   Reason = "hook-closed"
 	ReasonUndeclared   Reason = "signal-not-declared"
 	ReasonSchema       Reason = "payload-schema"
-	ReasonPayload      Reason = "payload" // it is too large, or no payload, by the limits of today
+	ReasonPayload      Reason = "payload"   // it is too large, or no payload, by the limits of today
 	ReasonNoPerson     Reason = "no-person" // the hook wants a person who is known and not who asks
 	ReasonConflict     Reason = "conflict"
 	ReasonExpired      Reason = "expired" // its run or hook did not come in time

@@ -265,7 +265,9 @@ func HookContext(hook string) spec.HookMetadata {
 }
 
 // selfApproved says that an actor asked for the answer to a hook.
-func selfApproved(hook, actor string) bool { return strings.EqualFold(HookContext(hook).Requester, actor) }
+func selfApproved(hook, actor string) bool {
+	return strings.EqualFold(HookContext(hook).Requester, actor)
+}
 
 func (m *Model) createHook(s *history.State, w Wish) history.Command {
 	c := &history.CreateHook{ID: spec.HookID(w.ID), Name: w.Name, Metadata: HookContext(w.ID), In: w.In, At: w.At}
