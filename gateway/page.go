@@ -106,6 +106,8 @@ func (g *Gateway) decide(c *fiber.Ctx, k *call) error {
 	}
 	seen, err := g.engine.OpenPageForm(k.token, form.nonce, form.bound())
 	switch {
+	case err != nil && shown.Hook.State != hookOpen: // a form that was left open until it was too late
+		return answer.say(pageOver(shown.Hook.State))
 	case err != nil, form.confirmed && !shown.Confirm:
 		return answer.say(&pageStale)
 	case form.decision != "approve" && form.decision != "reject":
@@ -153,7 +155,7 @@ func sameSite(c *fiber.Ctx) bool {
 	return (site == "" || site == "same-origin") && (dest == "" || dest == "document")
 }
 
-// pageStatus is the notice for what the engine answered; nil for an error that is no answer of a page.
+// pageAnswer is the notice for what the engine answered; nil for an error that is no answer of a page.
 func pageAnswer(err error) *pageNotice {
 	if closed, ok := errors.AsType[*engine.HookClosedError](err); ok {
 		return pageClosedBy(closed)

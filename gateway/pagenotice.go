@@ -54,9 +54,15 @@ var (
 	}
 )
 
-func pageClosedBy(e *engine.HookClosedError) *pageNotice {
+func pageClosedBy(e *engine.HookClosedError) *pageNotice { return pageOver(string(e.Cause)) }
+
+// pageOver is the notice for a hook that is not open.
+func pageOver(state string) *pageNotice {
 	said := pageClosed
-	if string(e.Cause) == "expired" {
+	switch state {
+	case "resumed":
+		return &pageDecided
+	case "expired":
 		said.title, said.text = "The deadline has passed", "Your decision was not taken."
 	}
 	return &said

@@ -113,6 +113,10 @@ var (
 		code: "hook-already-resumed", status: 409, verdict: engine.VerdictConflict,
 		title: "Hook already resumed", detail: "The hook was answered and can no longer be withdrawn.",
 	}
+	pageChangedSince = &problem{
+		code: "page-changed", status: 409, verdict: engine.VerdictConflict,
+		title: "Page changed", detail: "The page shows something else than what the decision was made on.",
+	}
 	tokenHostSupplied = &problem{
 		code: "token-host-supplied", status: 409, verdict: engine.VerdictConflict,
 		title: "Token supplied by the host", detail: "The token of this hook was chosen by workflow code and is not kept, so it cannot be shown.",

@@ -30,6 +30,8 @@ var sentinels = []struct {
 	{engine.ErrSignalUndeclared, signalNotDeclared},
 	{engine.ErrDisposeForbidden, forbidden},
 	{engine.ErrSelfApproval, forbidden},
+	{engine.ErrPageForm, forbidden},
+	{engine.ErrPageChanged, pageChangedSince},
 	{engine.ErrPayloadTooLarge, payloadTooLarge},
 	{engine.ErrBacklogFull, signalBacklogFull},
 	{engine.ErrTokenNotMinted, tokenHostSupplied},

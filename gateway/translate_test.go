@@ -39,6 +39,8 @@ var samples = map[string]struct {
 	"ErrSignalUndeclared": {engine.ErrSignalUndeclared, 422, "signal-not-declared"},
 	"ErrDisposeForbidden": {engine.ErrDisposeForbidden, 403, "forbidden"},
 	"ErrSelfApproval":     {engine.ErrSelfApproval, 403, "forbidden"},
+	"ErrPageForm":         {engine.ErrPageForm, 403, "forbidden"},
+	"ErrPageChanged":      {engine.ErrPageChanged, 409, "page-changed"},
 	"ErrBacklogFull":      {engine.ErrBacklogFull, 429, "signal-backlog-full"},
 	"ErrPayloadTooLarge":  {engine.ErrPayloadTooLarge, 413, "payload-too-large"},
 	"ErrUnavailable":      {engine.ErrUnavailable, 503, "unavailable"},

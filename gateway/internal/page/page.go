@@ -12,7 +12,8 @@ import (
 //go:embed page.css
 var Style []byte
 
-// Page is one page. What people wrote is in plain texts of any content: drawing escapes it.
+// Page is one page. Texts of people and of workflows may have any content: drawing makes them harmless. Titles, the text of an
+// End, the rule and the nonce are our own words.
 type Page struct {
 	Notice *Notice // what became of a request; nil: nothing to say
 	Ask    *Ask    // what there is to decide; nil: nothing may be shown
