@@ -54,7 +54,7 @@ func (h *Handle) HookLink(ctx context.Context, run spec.RunID, id spec.HookID) (
 	if err != nil {
 		return Link{}, err
 	}
-	if err := h.noteToken(ctx, run, id); err != nil {
+	if err := h.noteToken(ctx, run, id, string(id)); err != nil {
 		return Link{}, err
 	}
 	return Link{

@@ -36,7 +36,8 @@ type PageAnswer struct {
 // Errors: ErrTokenNotFound as for ApprovalPage; *InvalidError for the comment; ErrPageChanged where the open hook shows something else
 // by now; ErrSelfApproval where the recipient is who asks; *HookConflictError, *HookClosedError, *SchemaError and
 // ErrUnavailable as for ResumeHook.
-func (e *Engine) AnswerPage(ctx context.Context, req PageAnswer) (Receipt, error) {
+func (e *Engine) AnswerPage(ctx context.Context, req PageAnswer) (r Receipt, err error) {
+	defer func() { e.figures.received(MessageHook, r.Verdict, err) }()
 	if err := checkComment(req.Comment); err != nil {
 		return Receipt{}, err
 	}
@@ -64,13 +65,20 @@ func (e *Engine) AnswerPage(ctx context.Context, req PageAnswer) (Receipt, error
 	if err != nil {
 		return Receipt{}, err
 	}
-	receipt, err := e.accept(ctx, &history.ResumeHook{
+	receipt, err := e.accept(asRecipient(ctx, page), &history.ResumeHook{
 		Run: view.Run, HookID: view.ID, Payload: payload, Source: sourcePage, Actor: view.Recipient,
 	})
 	if errors.Is(err, ErrRunNotFound) || errors.Is(err, ErrHookNotFound) {
 		return Receipt{}, ErrTokenNotFound
 	}
 	return receipt, err
+}
+
+// asRecipient is a context for what a person decides on a page, with what was shown.
+func asRecipient(ctx context.Context, page ApprovalPage) context.Context {
+	t := TrailOf(ctx)
+	t.Method, t.Actor, t.SubjectDigest = TrailPage, page.Recipient, page.Shown[:]
+	return WithTrail(ctx, t)
 }
 
 // checkComment refuses what cannot be kept. A link in a comment would rest in the history.

@@ -60,6 +60,9 @@ func (h *Handle) PageLink(ctx context.Context, run spec.RunID, id spec.HookID, r
 	if err != nil {
 		return PageLink{}, err
 	}
+	if err := h.noteToken(ctx, run, id, recipient); err != nil {
+		return PageLink{}, err
+	}
 	return h.e.pageLink(page, view)
 }
 

@@ -87,6 +87,7 @@ var whys = []struct {
 	{ErrTokenNotFound, "token_not_found"},
 	{ErrWorkflowNotFound, "workflow_not_found"},
 	{ErrDisposeForbidden, "dispose_forbidden"},
+	{ErrSelfApproval, "self_approval"},
 	{ErrPayloadTooLarge, "too_large"},
 	{ErrTaskClosed, "task_closed"},
 	{ErrLetterDecided, "letter_decided"},
@@ -114,9 +115,10 @@ func whyConflicts(err error) (string, bool) {
 	return "differs:" + strings.Join(differs, ","), true
 }
 
-// noteToken writes to the audit trail that somebody is shown the token of a hook, before that happens.
-func (h *Handle) noteToken(ctx context.Context, run spec.RunID, hook spec.HookID) error {
+// noteToken writes to the audit trail that somebody is shown the token of a hook, or of its page for a person, before that
+// happens.
+func (h *Handle) noteToken(ctx context.Context, run spec.RunID, hook spec.HookID, identity string) error {
 	return h.e.store.Audit(ctx, db.AuditEntry{
-		Namespace: h.ns, RunID: run, Kind: db.AuditTokenMinted, Name: string(hook), Identity: string(hook),
+		Namespace: h.ns, RunID: run, Kind: db.AuditTokenMinted, Name: string(hook), Identity: identity,
 	})
 }
