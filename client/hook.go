@@ -21,6 +21,7 @@ type Hook struct {
 	Labels     spec.Labels         `json:"labels"`
 	Data       map[string]any      `json:"data"`
 	Route      *spec.CallbackRoute `json:"route,omitempty"`
+	Requester  string              `json:"requester,omitempty"` // who asks and may not answer
 	ExpiresAt  *time.Time          `json:"expires_at,omitempty"`
 	CreatedAt  time.Time           `json:"created_at"`
 	ResolvedAt *time.Time          `json:"resolved_at,omitempty"`

@@ -24,6 +24,7 @@ type operation struct {
 	body        any  // a value of the type of the body; payload for any JSON; nil: none, or {}
 	optional    bool // the body may be missing
 	form        bool
+	html        bool // for people, who get pages
 	answers     []openapi.Answer
 	refuses     []*problem
 }
@@ -125,7 +126,7 @@ func described(r route) openapi.Operation {
 		o.id = unworded.ReplaceAllString(r.method+r.pattern, "_")
 	}
 	out := openapi.Operation{
-		Method: r.method, Path: r.pattern, ID: o.id, Summary: o.summary, Tag: tagOf(r.pattern), Query: o.query, Answers: o.answers,
+		Method: r.method, Path: r.pattern, ID: o.id, Summary: o.summary, Tag: tagOf(r.pattern), Query: o.query, Answers: o.answers, HTML: o.html,
 	}
 	if r.needs != "" {
 		out.Scopes = []string{string(r.needs)}

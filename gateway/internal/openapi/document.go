@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,13 +14,14 @@ import (
 const (
 	problemMedia = "application/problem+json"
 	jsonMedia    = "application/json"
+	htmlMedia    = "text/html"
 	bearer       = "bearer"
 )
 
 // Document is the description of the operations, the same text for the same operations. Error: a type without a schema, or two
 // operations of one method and path, or of one ID.
 func Document(info Info, operations []Operation) (json.RawMessage, error) {
-	s := &schemas{all: object{}, named: map[reflect.Type]string{}}
+	s := &schemas{all: object{}, named: map[known]string{}}
 	problem, err := s.of(info.Problem)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (s *schemas) operation(o Operation, problem object) (object, error) {
 			return nil, err
 		}
 	}
-	refusals(responses, o.Problems, problem)
+	refusals(responses, o, problem)
 	out["responses"] = responses
 	return out, nil
 }
@@ -162,9 +162,9 @@ func (s *schemas) answer(responses object, a Answer) error {
 }
 
 // refusals adds the problems of each status, beside what else the status may mean.
-func refusals(responses object, all []Problem, problem object) {
+func refusals(responses object, o Operation, problem object) {
 	codes, titles := map[int][]string{}, map[int][]string{}
-	for _, p := range all {
+	for _, p := range o.Problems {
 		if !slices.Contains(codes[p.Status], p.Code) {
 			codes[p.Status], titles[p.Status] = append(codes[p.Status], p.Code), append(titles[p.Status], p.Title)
 		}
@@ -184,6 +184,9 @@ func refusals(responses object, all []Problem, problem object) {
 		content[problemMedia] = object{"schema": object{
 			"$ref": problem["$ref"], "properties": object{"code": object{"enum": known}},
 		}}
+		if o.HTML { // what is refused before there is a route still gets a problem document
+			content[htmlMedia] = object{"schema": object{"type": "string"}}
+		}
 	}
 }
 

@@ -14,6 +14,8 @@ type Operation struct {
 	Body      *Body
 	Answers   []Answer
 	Problems  []Problem
+	// HTML says that the route is for people, who get refusals as pages.
+	HTML bool
 }
 
 // Parameter is one of the query or of the header.

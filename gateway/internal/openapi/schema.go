@@ -19,7 +19,13 @@ const componentPrefix = "#/components/schemas/"
 // schemas are the components of a description, each under the name of its type.
 type schemas struct {
 	all   object
-	named map[reflect.Type]string
+	named map[known]string
+}
+
+// known is a body that has its component.
+type known struct {
+	of      reflect.Type
+	verdict bool
 }
 
 // of is the schema of a body: a reference to a component.
@@ -36,7 +42,7 @@ func (s *schemas) of(value any) (object, error) {
 }
 
 func (s *schemas) ofType(t reflect.Type, verdict bool) (object, error) {
-	if name, known := s.named[t]; known {
+	if name, there := s.named[known{t, verdict}]; there {
 		return ref(name), nil
 	}
 	text, err := schema.Of(t)
@@ -66,7 +72,7 @@ func (s *schemas) ofType(t reflect.Type, verdict bool) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.named[t] = name
+	s.named[known{t, verdict}] = name
 	return ref(name), nil
 }
 
