@@ -86,6 +86,9 @@ func (c *contract) check(method, path string, r reply) error {
 	if operation == nil {
 		return nil
 	}
+	if id, _ := operation["operationId"].(string); strings.Contains(id, "_") {
+		return nil // a route without words, of which TestOpenAPI tells
+	}
 	status := strconv.Itoa(r.status)
 	response, _ := operation["responses"].(map[string]any)[status].(map[string]any)
 	if response == nil {
