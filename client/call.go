@@ -198,13 +198,10 @@ func path(parts ...string) string {
 	return b.String()
 }
 
-// within is a wait as a parameter, nothing for none.
-func within(q url.Values, wait time.Duration) url.Values {
-	if wait > 0 {
-		if q == nil {
-			q = url.Values{}
-		}
-		q.Set("wait", wait.String())
+// waitFor is a wait as the parameters of a call, none for no wait.
+func waitFor(wait time.Duration) url.Values {
+	if wait <= 0 {
+		return nil
 	}
-	return q
+	return url.Values{"wait": {wait.String()}}
 }

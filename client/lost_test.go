@@ -60,7 +60,7 @@ func TestEveryChangeHasOneEffectWhenRepliesAreLost(t *testing.T) {
 
 	sent, err := c.SendSignal(ctx, "r", "note", client.Message{Payload: raw(`{"n":1}`)})
 	twice("signal", "POST /v1/runs/r/signals/note", sent.Duplicate(), true, err)
-	sent, err = c.SendSignal(ctx, "r", "note", client.Message{Payload: raw(`{"n":1}`)})
+	_, err = c.SendSignal(ctx, "r", "note", client.Message{Payload: raw(`{"n":1}`)})
 	check(t, err)
 	if got := counts(t, sure, "r")["signal.received"]; got != 2 {
 		t.Errorf("two calls are %d signals", got)

@@ -108,7 +108,7 @@ func (c *Client) Run(ctx context.Context, run spec.RunID, wait time.Duration) (R
 	if err != nil {
 		return r, err
 	}
-	return r, c.do(ctx, request{method: "GET", path: at, query: within(nil, wait), wait: wait}, &r)
+	return r, c.do(ctx, request{method: "GET", path: at, query: waitFor(wait), wait: wait}, &r)
 }
 
 // longestWait is the longest that a gateway waits.

@@ -26,7 +26,7 @@ func (c *Client) SendUpdate(ctx context.Context, run spec.RunID, name string, m 
 	if err != nil {
 		return u, err
 	}
-	r.query, r.wait = within(nil, wait), wait
+	r.query, r.wait = waitFor(wait), wait
 	return u, c.do(ctx, r, &u)
 }
 
@@ -56,7 +56,7 @@ func (c *Client) Update(ctx context.Context, run spec.RunID, id spec.UpdateID, w
 	if err != nil {
 		return u, err
 	}
-	return u, c.do(ctx, request{method: "GET", path: at, query: within(nil, wait), wait: wait}, &u)
+	return u, c.do(ctx, request{method: "GET", path: at, query: waitFor(wait), wait: wait}, &u)
 }
 
 // UpdateWithStartRequest is SignalWithStartRequest for an update.
@@ -80,7 +80,7 @@ func (c *Client) UpdateWithStart(ctx context.Context, r UpdateWithStartRequest, 
 	if err != nil {
 		return u, err
 	}
-	req.query, req.wait = within(nil, wait), wait
+	req.query, req.wait = waitFor(wait), wait
 	return u, c.do(ctx, req, &u)
 }
 
