@@ -169,7 +169,9 @@ func (s *Store) publishTurns(ctx context.Context, c *claim) Advanced {
 
 func (s *Store) publishTurn(r *claimedRun) {
 	run := r.outcome.Run
-	s.figures.stored(r, s.cfg.Clock())
+	now := s.cfg.Clock()
+	s.figures.stored(r, now)
+	s.tellTurned(r, now)
 	s.records.put(storedRun{ID: r.ID, Run: run, bare: r.bare})
 	s.tellTasks(r)
 	s.tellUpdates(run.Key, updateIDs(r.outcome.EndedUpdates))

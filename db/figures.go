@@ -66,14 +66,7 @@ func (s *Store) Stats() Stats {
 
 // stored counts a turn that was committed.
 func (f *figures) stored(r *claimedRun, now time.Time) {
-	how := turnAdvanced
-	switch {
-	case r.outcome.Ended:
-		how = turnEnded
-	case r.outcome.Blocked:
-		how = turnBlocked
-	}
-	f.turns.Add(how)
+	f.turns.Add(r.fate())
 	if !r.dueSince.IsZero() {
 		f.resumes.Observe(now.Sub(r.dueSince))
 	}

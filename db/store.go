@@ -56,6 +56,9 @@ type Config struct {
 	// Answered is called after a commit with the updates of a run that it ended. It must not block.
 	Answered func(history.RunKey, []spec.UpdateID)
 
+	// Turned is called after a commit with each turn that it stored. It must not block. Nil: nobody asks.
+	Turned func(Turned)
+
 	Batch       int           // messages of one accept transaction, 256
 	Lanes       int           // accept transactions at a time, 1
 	SideLanes   int           // transactions at a time that wait for a run another one has locked, 4

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/flowgate-go/flowgate/internal/canon"
 	"github.com/flowgate-go/flowgate/internal/history"
@@ -30,6 +31,9 @@ type Config struct {
 	// Logger gets what no caller is told; the zero Logger discards it. It never sees a token or a payload, but for what
 	// an error of workflow code repeats in development mode.
 	Logger zerolog.Logger
+	// Tracer gets a span of each turn, linked to the spans under which the messages came that it took: those are known if
+	// the audit trail is kept. Nil: none.
+	Tracer trace.TracerProvider
 	// Process names this process, uniquely among those on one database. The default is random.
 	Process string
 	// Random is the source of token nonces, IDs and jitter; it must be safe for concurrent use. Default crypto/rand.

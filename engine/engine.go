@@ -31,6 +31,7 @@ type Engine struct {
 	registry    *registry
 	exec        *executor
 	figures     *figures
+	tracing     *tracing // nil: none
 	waiters     *waiters[history.RunKey, db.RunView]
 	answers     *waiters[db.UpdateKey, struct{}]
 	nudges      chan struct{} // holds one: more would say nothing new
@@ -60,11 +61,16 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg: cfg, limits: cfg.Limits.run(), base: base, authorities: newAuthorities(), registry: newRegistry(),
 		nudges: make(chan struct{}, 1), handed: make(chan struct{}, 1),
-		tasks: make(chan struct{}, 1), steps: newStepRegistry(), figures: newFigures(),
+		tasks: make(chan struct{}, 1), steps: newStepRegistry(), figures: newFigures(), tracing: newTracing(cfg.Tracer),
 	}
 	e.Handle = &Handle{e: e, ns: spec.DefaultNamespace}
 	e.exec = newExecutor(cfg)
+	var turned func(db.Turned)
+	if e.tracing != nil {
+		turned = e.tracing.turned
+	}
 	e.store = db.Open(cfg.Pool, db.Config{
+		Turned: turned,
 		Limits: e.limits, Authority: e.authorities.lookup, Process: cfg.Process, Log: cfg.Logger,
 		Clock: cfg.Clock, Audit: cfg.Audit,
 		Takes: e.takes, Handed: func() { hint(e.handed) }, Ready: e.ready,
@@ -73,6 +79,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		Ended:    func(key history.RunKey, end *db.RunView) { e.waiters.wake(key, end) },
 		Answered: e.answered,
 	})
+	if e.tracing != nil {
+		e.tracing.store = e.store
+	}
 	e.versions = &versions{load: e.store.SpecVersion, clock: cfg.Clock}
 	e.live = &liveCodes{load: e.store.LiveCodes, clock: cfg.Clock}
 	e.waiters = newWaiters[history.RunKey, db.RunView](e.store.EndedRuns, cfg.Logger)
@@ -130,6 +139,9 @@ func (e *Engine) Run(ctx context.Context) error {
 	})
 	if e.cfg.AuditKeep > 0 {
 		work.Go(func() error { return e.sweepAudit(ctx) })
+	}
+	if e.tracing != nil {
+		work.Go(func() error { return e.tracing.run(ctx) })
 	}
 	work.Go(func() error { return e.waiters.run(ctx) })
 	work.Go(func() error { return e.answers.run(ctx) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
@@ -44,11 +45,13 @@ type call struct {
 
 	who           access.Principal // of an authenticated caller
 	authenticated bool
-	refused       string // why its credential is none, for the log
-	barred        string // why it may not go on, credential or not, for the counters
-	trusted       bool   // authenticated, or with a token that is there: no answer is held against the address
-	lookedUp      bool   // the answer took a look-up
-	owes          bool   // for the look-up
+	refused       string         // why its credential is none, for the log
+	of            spec.Namespace // that the request turned out to be about; empty where that is not known
+	span          trace.Span     // nil before its route is known
+	barred        string         // why it may not go on, credential or not, for the counters
+	trusted       bool           // authenticated, or with a token that is there: no answer is held against the address
+	lookedUp      bool           // the answer took a look-up
+	owes          bool           // for the look-up
 	share         *share
 	budgets       []budget
 }

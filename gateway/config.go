@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/flowgate-go/flowgate/access"
 	"github.com/flowgate-go/flowgate/engine"
@@ -75,6 +76,8 @@ type Config struct {
 	// Quota is an exact limit over several gateways; nil is none. When it fails, callbacks are served within Limits and
 	// the API answers 503.
 	Quota Quota
+	// Tracer gets a span of each request whose route is known. Nil: none.
+	Tracer trace.TracerProvider
 	// Clock is what limits are counted by; default time.Now. Its values must keep the monotonic reading.
 	Clock func() time.Time
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gofiber/fiber/v2"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/flowgate-go/flowgate/engine"
 )
@@ -26,6 +27,7 @@ type Gateway struct {
 	overload     overload
 	figures      *figures
 	pages        pageCounts
+	tracer       trace.Tracer
 
 	inFlight slots
 	waiters  places
@@ -53,7 +55,7 @@ func New(cfg Config) (*Gateway, error) {
 		overload: overload{wait: cfg.Engine.AcceptWait, limit: cfg.Limits.AcceptWait},
 	}
 	g.authenticate = g.byCredential
-	g.figures = newFigures(g.routes())
+	g.figures, g.tracer = newFigures(g.routes()), tracerOf(cfg.Tracer)
 	g.drain, g.stopDrain = context.WithCancel(context.Background())
 	g.fiber = g.app()
 	return g, nil

@@ -98,7 +98,7 @@ func (g *Gateway) identify(c *fiber.Ctx, k *call, r route) error {
 	if err != nil {
 		return err
 	}
-	k.who, k.authenticated, k.trusted = who, true, true
+	k.who, k.authenticated, k.trusted, k.of = who, true, true, who.Namespace
 	r.needs = k.needs(r)
 	for _, scope := range []access.Scope{r.needs, r.also} {
 		if scope != "" && !who.Has(scope) {

@@ -125,7 +125,10 @@ func (g *Gateway) enter(r route) fiber.Handler {
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		defer cancel()
 		c.SetUserContext(ctx)
-		if err := g.identify(c, k, r); err != nil {
+		err := g.identify(c, k, r)
+		ctx = g.beginSpan(ctx, c, k, r) // also of a caller that is refused, who is a stranger then
+		c.SetUserContext(ctx)
+		if err != nil {
 			return err
 		}
 		if k.authenticated {

@@ -121,6 +121,7 @@ func (g *Gateway) finish(ctx *fasthttp.RequestCtx, k *call) {
 	g.charge(&ctx.Response, k)
 	k.stamp(&ctx.Response)
 	g.figures.answered(k, string(ctx.Method()), ctx.Response.StatusCode())
+	k.endSpan(ctx.Response.StatusCode())
 	g.logCall(k, string(ctx.Method()), ctx.Response.StatusCode())
 }
 

@@ -90,7 +90,7 @@ func (v *visit) hold(which limit, now time.Time, buckets ...*throttle.Bucket) er
 
 // admit applies the limits of a token that is there.
 func (v *visit) admit(ns spec.Namespace) error {
-	v.ns, v.found = ns, true
+	v.ns, v.found, v.call.of = ns, true, ns
 	l, now := v.limiter, v.limiter.clock()
 	if !l.limits.Hook.IsUnlimited() {
 		hook := l.hooks.Bucket(v.key, now)
