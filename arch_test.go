@@ -71,6 +71,7 @@ var borders = []struct {
 	{"github.com/gofiber/fiber", true, []string{"gateway/..."}},
 	{"github.com/valyala/fasthttp", true, []string{"gateway/..."}},
 	{"github.com/redis/go-redis", true, []string{"quota/redis"}},
+	{"go.opentelemetry.io", true, []string{"engine", "gateway", "app"}},
 	{"github.com/prometheus", true, []string{"metrics", "app"}},
 	{module + "/db/internal/sqlc", true, []string{"db/..."}},
 }

@@ -43,6 +43,7 @@ type parts struct {
 	steps          stepParts
 	inbox          inboxParts
 	audit          auditParts
+	collector      string           // of spans; empty: there are none
 	clock          func() time.Time // nil: time.Now
 }
 
@@ -54,6 +55,7 @@ type process struct {
 	access  *access.Verifier // nil without listener
 	gateway *gateway.Gateway // nil without listener
 	box     *inbox.Inbox     // as the gateway
+	spans   spans
 	public  net.Listener
 	admin   net.Listener
 }
@@ -64,7 +66,7 @@ func compose(ctx context.Context, from parts) (*process, error) {
 	ctx, cancel := context.WithTimeout(ctx, composeWithin)
 	defer cancel()
 	p := &process{parts: from}
-	for _, do := range []func(context.Context) error{p.connect, p.bind, p.makeEngine, p.registerSteps, p.makeAccess, p.makeGateway} {
+	for _, do := range []func(context.Context) error{p.connect, p.bind, p.makeSpans, p.makeEngine, p.registerSteps, p.makeAccess, p.makeGateway} {
 		if err := do(ctx); err != nil {
 			p.close()
 			return nil, err
@@ -80,6 +82,7 @@ func (p *process) close() {
 			_ = ln.Close() // whoever served on it has closed it
 		}
 	}
+	p.spans.close()
 	p.steps.close()
 	p.limits.close()
 	if p.pool != nil {
@@ -134,6 +137,11 @@ func (p *process) bind(ctx context.Context) error {
 	return nil
 }
 
+func (p *process) makeSpans(ctx context.Context) (err error) {
+	p.spans, err = newSpans(ctx, p.collector, p.log)
+	return err
+}
+
 func (p *process) makeEngine(ctx context.Context) error {
 	if p.publicURL == "" && p.public != nil {
 		p.publicURL = "http://" + p.public.Addr().String()
@@ -142,7 +150,7 @@ func (p *process) makeEngine(ctx context.Context) error {
 	p.engine, err = engine.New(ctx, engine.Config{
 		Pool: p.pool, Keys: p.keys, PublicURL: p.publicURL, Logger: p.log, Dev: p.dev, Clock: p.clock,
 		StepQueues: p.steps.queued(), StepLease: p.steps.lease, StepDrain: p.steps.drain, TargetGrace: p.steps.grace,
-		Audit: p.audit.on, AuditKeep: p.audit.keep,
+		Audit: p.audit.on, AuditKeep: p.audit.keep, Tracer: p.spans.tracer(),
 	})
 	if err != nil {
 		return err
@@ -173,7 +181,7 @@ func (p *process) makeGateway(context.Context) error {
 	var err error
 	cfg := gateway.Config{
 		Engine: p.engine, Logger: p.log, PublicURL: p.publicURL, Dev: p.dev, Access: p.access, OpenAPI: p.openAPI,
-		Ingress: receiver, Inbox: p.box,
+		Ingress: receiver, Inbox: p.box, Tracer: p.spans.tracer(),
 		DrainTimeout: drainWithin, TrustedProxies: p.trustedProxies,
 		MaxInFlight: p.limits.inFlight, Limits: p.limits.limits, Quota: p.limits.gatewayQuota(),
 		Namespaces: p.namespaces,

@@ -18,6 +18,7 @@ type deployed struct {
 	logSettings
 	stepSettings
 	auditSettings
+	traceSetting
 	Examples bool `help:"Run the example workflows too."`
 }
 
@@ -48,6 +49,10 @@ func (c deployed) parts(in invocation) (parts, error) {
 	if err != nil {
 		return parts{}, err
 	}
+	collector, err := c.endpoint()
+	if err != nil {
+		return parts{}, err
+	}
 	registrations := in.registrations
 	if !c.Examples {
 		registrations = withoutExamples(registrations)
@@ -55,7 +60,7 @@ func (c deployed) parts(in invocation) (parts, error) {
 	return parts{
 		log: log, registrations: registrations, keys: keys, databaseURL: c.DatabaseURL, connections: connections,
 		publicURL: c.PublicURL, adminListen: c.AdminListen, clock: in.clock, steps: steps,
-		audit: audit,
+		audit: audit, collector: collector,
 	}, nil
 }
 

@@ -251,7 +251,7 @@ func TestHelpConfig(t *testing.T) {
 		"FLOWGATE_LIMIT_HOOK": "20/s:256", "FLOWGATE_LIMIT_NAMESPACE": "off", "FLOWGATE_LIMIT_NAMESPACE_SHARE": "25",
 		"FLOWGATE_LIMIT_PRINCIPAL": "5000/s:10000", "FLOWGATE_LIMIT_SOURCE": "1000/s:5000", "FLOWGATE_LIMIT_ACCEPT_WAIT": "1s",
 		"FLOWGATE_QUOTA_REDIS_URL": "none", "FLOWGATE_NAMESPACES_FILE": "none", "FLOWGATE_QUOTA_NAMESPACE": "none",
-		"FLOWGATE_INGRESS_FILE": "none", "FLOWGATE_INBOX_MESSAGES": "10000", "FLOWGATE_INBOX_KEEP": "168h", "FLOWGATE_AUDIT": "on", "FLOWGATE_AUDIT_KEEP": "0",
+		"FLOWGATE_INGRESS_FILE": "none", "FLOWGATE_INBOX_MESSAGES": "10000", "FLOWGATE_INBOX_KEEP": "168h", "FLOWGATE_OTLP_ENDPOINT": "none", "FLOWGATE_AUDIT": "on", "FLOWGATE_AUDIT_KEEP": "0",
 		"FLOWGATE_HTTP_POST_HOSTS": "every public host", "FLOWGATE_HTTP_POST_NAMED_ONLY": "false", "FLOWGATE_HTTP_POST_PORTS": "443",
 		"FLOWGATE_HTTP_POST_ALLOW_HTTP": "false", "FLOWGATE_HTTP_POST_INTERNAL_NETWORKS": "none",
 		"FLOWGATE_HTTP_POST_INTERNAL_HOSTS": "none", "FLOWGATE_HTTP_POST_TIMEOUT": "15s", "FLOWGATE_HTTP_POST_MAX_TIMEOUT": "1m",
@@ -267,8 +267,8 @@ func TestHelpConfig(t *testing.T) {
 			t.Errorf("%s: no flag %s", setting, flag)
 		}
 	}
-	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 54 {
-		t.Errorf("help lists %d settings, this test knows 54", n)
+	if n := strings.Count(stdout, "\nFLOWGATE_"); n != 55 {
+		t.Errorf("help lists %d settings, this test knows 55", n)
 	}
 }
 
