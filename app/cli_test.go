@@ -32,6 +32,9 @@ func TestCommandsForPeople(t *testing.T) {
 	if link := strings.TrimSpace(c.run("", "hook", "link", "r 1", "ask")); !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/callbacks/flow/hooks/fhk_\w+$`).MatchString(link) {
 		t.Errorf("link %q", link)
 	}
+	if link := strings.TrimSpace(c.run("", "hook", "link", "r 1", "ask", "--recipient", "ada")); !regexp.MustCompile(`^http://127\.0\.0\.1:\d+/approvals/fha_\w+$`).MatchString(link) {
+		t.Errorf("page %q", link)
+	}
 	c.run("signal n-1 is accepted", "signal", "send", "r 1", "note", "--idempotency-key", "n-1", "-d", `{"text":"\u001b[2J"}`)
 	c.run("n-1 had been accepted before", "signal", "send", "r 1", "note", "--idempotency-key=n-1", "--data", `{"text":"\u001b[2J"}`)
 	c.run("n-1…note…queued", "signal", "get", "r 1", "n-1")
@@ -131,6 +134,7 @@ func TestCommandExitCodes(t *testing.T) {
 	c.fails(3, "not-found", "run", "get", "nobody")
 	c.fails(3, "not-found", "run", "start", "nothing")
 	c.fails(3, "not-found", "hook", "link", "r", "none")
+	c.fails(2, "recipient", "hook", "link", "r", "ask", "--recipient=")
 	c.fails(2, "signal-not-declared", "signal", "send", "r", "Note", "-d", "1")
 	c.fails(2, "invalid-argument", "run", "list", "--status", "happy")
 	c.fails(2, "invalid-argument", "run", "cancel", "r", "--reason", "two\nlines")

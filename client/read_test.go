@@ -115,6 +115,13 @@ func hooks(t *testing.T, c *client.Client, run spec.RunID) {
 	link, err := c.HookLink(ctx, run, "ask")
 	check(t, err)
 	strict(t, link.Raw, link)
+	page, err := c.PageLink(ctx, run, "ask", "ada")
+	check(t, err)
+	strict(t, page.Raw, page)
+	again, err := c.PageLink(ctx, run, "ask", "ada")
+	if err != nil || again.URL != page.URL || page.Recipient != "ada" || page.URL == link.URL {
+		t.Errorf("page %+v, error %v", page, err)
+	}
 }
 
 func messages(t *testing.T, c *client.Client, run spec.RunID) {

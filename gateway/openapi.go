@@ -33,7 +33,7 @@ type operation struct {
 type payload = openapi.Any
 
 // operations describe the routes, by method and pattern. A route without an entry fails the tests.
-var operations = merged(callbackOperations, runOperations, messageOperations, hookOperations, letterOperations, workflowOperations, auditOperations)
+var operations = merged(callbackOperations, runOperations, messageOperations, hookOperations, letterOperations, workflowOperations, auditOperations, pageOperations)
 
 func merged(all ...map[string]operation) map[string]operation {
 	out := map[string]operation{}

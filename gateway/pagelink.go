@@ -6,6 +6,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/flowgate-go/flowgate/engine"
+	"github.com/flowgate-go/flowgate/gateway/internal/openapi"
 	"github.com/flowgate-go/flowgate/spec"
 )
 
@@ -20,7 +21,7 @@ type mintedPage struct {
 
 // mintPage shows the link of an open hook's page for one person, the same one on every call.
 func (g *Gateway) mintPage(c *fiber.Ctx, k *call) error {
-	fields, err := fieldsOf(c, "recipient")
+	fields, err := fieldsOf(c, openapi.Members(recipientBody{})...)
 	if err != nil {
 		return err
 	}

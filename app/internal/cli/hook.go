@@ -96,11 +96,21 @@ func (p *page) hook(h client.Hook) {
 	p.given("by", h.Actor)
 }
 
-type hookLink struct{ oneHook }
+type hookLink struct {
+	oneHook
+	Recipient *string `placeholder:"PERSON" help:"Print the link of the approval page of this person instead."`
+}
 
 // Run implements the command. The link goes to the standard output alone, so that a script can take it from there.
 func (c hookLink) Run(ctx context.Context, env Env) error {
 	return c.ask(ctx, env, false, func(ctx context.Context, api *client.Client) error {
+		if c.Recipient != nil {
+			l, err := api.PageLink(ctx, c.id(), c.hook(), *c.Recipient)
+			if err != nil {
+				return err
+			}
+			return c.print(env, l.Raw, func(p *page) { p.say("%s", l.URL) })
+		}
 		l, err := api.HookLink(ctx, c.id(), c.hook())
 		if err != nil {
 			return err
