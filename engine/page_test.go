@@ -133,7 +133,7 @@ func TestPageLink_refusals(t *testing.T) {
 	if _, err := r.resume("answered", "h", true); err != nil {
 		t.Fatal(err)
 	}
-	r.asksFor("brief", asksInput{For: time.Millisecond})
+	r.start(asksPeople, "brief", asksInput{Name: "h", For: time.Millisecond})
 	r.ended("brief")
 	for _, tc := range []struct {
 		run    spec.RunID
