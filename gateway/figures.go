@@ -30,8 +30,9 @@ type figures struct {
 	verdicts  *tally.Grid
 	auth      *tally.Grid
 	durations map[string]*tally.Histogram // by route
-	views     *tally.Grid                 // of approval pages; one dimension without words
-	decisions *tally.Grid                 // made on approval pages, by verdict
+	decisions *tally.Grid                 // made on approval pages, by verdict; of a page that asks twice, the second one
+
+	views, prefetches *tally.Grid // of approval pages; no dimension
 }
 
 func newFigures(routes []route) *figures {
@@ -56,7 +57,7 @@ func newFigures(routes []route) *figures {
 	f.requests = tally.NewGrid(patterns, append(slices.Clone(methods), unknownMethod), codes)
 	f.verdicts, f.decisions = tally.NewGrid(verdicts), tally.NewGrid(verdicts)
 	f.auth = tally.NewGrid(append(access.Reasons(), authMissing, authScope, authSignature))
-	f.views = tally.NewGrid()
+	f.views, f.prefetches = tally.NewGrid(), tally.NewGrid()
 	return f
 }
 
@@ -79,9 +80,6 @@ func (f *figures) answered(k *call, method string, status int) {
 	}
 }
 
-// pageViewed counts a look at an approval page.
-func (f *figures) pageViewed() { f.views.Add() }
-
 // pageDecided counts what came of a decision that was sent from an approval page.
 func (f *figures) pageDecided(verdict engine.Verdict) { f.decisions.Add(string(verdict)) }
 
@@ -92,8 +90,9 @@ type Stats struct {
 	InFlight      int64                          // requests in work
 	Verdicts      []engine.Count                 // of all answers, whoever decided
 	AuthFailures  []engine.Count                 // by reason
-	PageViews     int64
-	PageDecisions []engine.Count // by verdict
+	PageViews     int64                          // approval pages that were shown for a GET or a HEAD
+	Prefetches    int64                          // requests for such a page that a browser made on its own account
+	PageDecisions []engine.Count                 // forms that were answered, by verdict
 	Limits        LimitStats
 	Events        []ingress.Count // requests of configured sources
 }
@@ -104,6 +103,7 @@ func (g *Gateway) Stats() Stats {
 	s := Stats{
 		Requests: f.requests.Happened(), RequestTime: map[string]engine.Distribution{}, InFlight: g.inFlight.used.Load(),
 		Verdicts: f.verdicts.Counts(), AuthFailures: f.auth.Counts(), PageViews: f.views.Counts()[0].Times,
+		Prefetches:    f.prefetches.Counts()[0].Times,
 		PageDecisions: f.decisions.Counts(), Limits: g.LimitStats(),
 	}
 	for route, h := range f.durations {

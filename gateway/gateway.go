@@ -26,7 +26,6 @@ type Gateway struct {
 	limiter      *limiter
 	overload     overload
 	figures      *figures
-	pages        pageCounts
 	tracer       trace.Tracer
 
 	inFlight slots

@@ -43,7 +43,7 @@ func confirmation(decision, comment string) string { return "confirm " + decisio
 // showPage shows where the hook of a page stands. It never acts, whoever asks and whatever the state.
 func (g *Gateway) showPage(c *fiber.Ctx, k *call) error {
 	if prefetched(c) {
-		g.pages.prefetches.Add(1)
+		g.figures.prefetches.Add()
 		c.Status(http.StatusNoContent)
 		return nil
 	}
@@ -51,7 +51,7 @@ func (g *Gateway) showPage(c *fiber.Ctx, k *call) error {
 	if err != nil {
 		return err
 	}
-	g.pages.views.Add(1)
+	g.figures.views.Add()
 	k.verdict = engine.VerdictAccepted
 	return g.drawPage(c, http.StatusOK, g.pageView(shown, k.token, nil))
 }

@@ -165,7 +165,7 @@ func TestBrowser_what_is_not_taken(t *testing.T) {
 	b.shot(tab, "approval-own-phone-dark")
 	b.stillOpen("own")
 
-	b.asks("late", askInput{Meta: payment(), For: 3000})
+	b.asks("late", askInput{Meta: payment(), For: 8000})
 	b.does(tab, "open", chromedp.Navigate(b.link("late", "ada")), chromedp.Click(approveRadio))
 	await(t, "it expires", func() bool { return b.hookState("late") == "expired" })
 	b.does(tab, "send", chromedp.Click(sendButton), chromedp.WaitVisible(".end"))

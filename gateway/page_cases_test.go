@@ -120,7 +120,7 @@ func TestC73_fetching_a_link_decides_nothing(t *testing.T) {
 		}
 	}
 	s.stillOpen("r")
-	if v := s.gw.PageStats(); v.Prefetches != 40 || v.Views != 160 {
+	if v := s.gw.Stats(); v.Prefetches != 40 || v.PageViews != 160 {
 		t.Errorf("counted %+v", v)
 	}
 	checkKept(t, s.decides(paths[1], "approve", ""), paths[1])
@@ -169,7 +169,7 @@ func TestC78_the_only_button_decides_nothing(t *testing.T) {
 func TestC81_silence_is_no_approval(t *testing.T) {
 	t.Parallel()
 	s := newPages(t)
-	s.asks("r", askInput{For: 600, Meta: spec.HumanApproval("x")})
+	s.asks("r", askInput{For: 5000, Meta: spec.HumanApproval("x")})
 	path := s.page("r", "ada")
 	_, nonce := s.read(path)
 	await(t, "it expires", func() bool { return s.hookState("r") == "expired" })

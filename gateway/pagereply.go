@@ -22,14 +22,14 @@ type pageReply struct {
 func (r pageReply) done(err error) error {
 	if err == nil {
 		r.k.verdict = engine.VerdictAccepted
-		r.g.pages.decided(r.k.verdict)
+		r.g.figures.pageDecided(r.k.verdict)
 		r.c.Set(fiber.HeaderLocation, "./"+r.k.token)
 		r.c.Status(http.StatusSeeOther)
 		return nil
 	}
 	said := pageAnswer(err)
 	if said == nil {
-		r.g.pages.decided(engine.VerdictOf(err))
+		r.g.figures.pageDecided(engine.VerdictOf(err))
 		return err
 	}
 	if now, err := r.g.engine.ApprovalPage(r.c.UserContext(), r.k.token, nil); err == nil { // else as it was before
@@ -41,7 +41,7 @@ func (r pageReply) done(err error) error {
 // say shows the page as it is, with what is to be said of the form above it.
 func (r pageReply) say(said *pageNotice) error {
 	r.k.verdict = said.verdict
-	r.g.pages.decided(said.verdict)
+	r.g.figures.pageDecided(said.verdict)
 	drawn := r.g.pageView(r.page, r.k.token, said)
 	if drawn.Form != nil {
 		drawn.Form.Comment, drawn.Form.Missing = r.comment, said == &pageUndecided

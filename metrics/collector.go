@@ -93,6 +93,7 @@ func (s sink) gateway(g gateway.Stats) {
 	s.counts(authFailures, g.AuthFailures)
 	s.counts(pageDecides, g.PageDecisions)
 	s.counter(pageViews, float64(g.PageViews))
+	s.counter(prefetches, float64(g.Prefetches))
 	s.gauge(inFlight, float64(g.InFlight))
 	for route, h := range g.RequestTime {
 		s.histogram(requestTime, h, route)

@@ -31,6 +31,7 @@ var (
 	limiterKeys  = series("limiter_keys", "Keys that limits remember.", "map")
 	overflows    = series("limiter_overflows_total", "Keys for which limits had no room.", "map")
 	pageViews    = series("page_views_total", "Looks at approval pages.")
+	prefetches   = series("page_prefetches_total", "Requests for an approval page that a browser made on its own account.")
 	pageDecides  = series("page_decisions_total", "Decisions sent from approval pages.", "verdict")
 
 	receipts    = series("receipts_total", "Messages, by what their senders were told.", "kind", "verdict")
