@@ -56,6 +56,9 @@ func (v *vault) openHooks() []use {
 		if kinds[i] == toEnd {
 			call(v.t, http.StatusAccepted, "POST", v.api("/v1/runs/"+run+"/signals/end?idempotency_key=e"), "null")
 			call(v.t, http.StatusOK, "GET", v.api("/v1/runs/"+run+"?wait=20s"), "")
+			// Another process may have ended it. Until it has refused something, the gateway may take the run for one that goes on, and
+			// send what it is asked to store to the database along with the condition that the run is as it was.
+			call(v.t, http.StatusGone, "POST", v.api("/v1/runs/"+run+"/signals/note?idempotency_key=first"), "null")
 		}
 	}
 	uses := v.readHooks(0)
