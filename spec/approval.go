@@ -77,19 +77,22 @@ func CheckPerson(field, name string) error {
 }
 
 // SamePerson says whether two names are taken for one person, whatever the case of their letters. A caller with a JWT is
-// named issuer#subject: without an issuer on the other side, the subject is compared. It errs on the side of one person,
-// and knows no aliases: give each person one name everywhere.
+// named issuer#subject, and either part may have a # of its own: a name is also that of whoever has it after any # of the
+// other one. It errs on the side of one person, and knows no aliases: give each person one name everywhere.
 func SamePerson(a, b string) bool {
-	if strings.EqualFold(a, b) {
-		return true
+	return strings.EqualFold(a, b) || endsWithPerson(a, b) || endsWithPerson(b, a)
+}
+
+// endsWithPerson says whether subject stands after a # of name.
+func endsWithPerson(name, subject string) bool {
+	for {
+		_, rest, found := strings.Cut(name, "#")
+		if !found {
+			return false
+		}
+		if strings.EqualFold(rest, subject) {
+			return true
+		}
+		name = rest
 	}
-	_, inA, hasA := strings.Cut(a, "#")
-	_, inB, hasB := strings.Cut(b, "#")
-	switch {
-	case hasA && !hasB:
-		return strings.EqualFold(inA, b)
-	case hasB && !hasA:
-		return strings.EqualFold(a, inB)
-	}
-	return false
 }

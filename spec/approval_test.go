@@ -20,7 +20,11 @@ func TestSamePerson(t *testing.T) {
 		{"Ada", "corp#ada", true},
 		{"corp#ada", "corp#Ada", true},
 		{"corp#ada", "other#ada", false},
-		{"corp#team#ada", "team#ada", false},
+		{"corp#team#ada", "team#ada", true}, // a subject with a # of its own
+		{"TEAM#ada", "corp#team#Ada", true},
+		{"corp#1#ada", "ada", true}, // an issuer with one
+		{"corp#team#ada", "team#bob", false},
+		{"corp#team#ada", "corp#ada", false},
 		{"ada", "bob", false},
 		{"corp#ada", "corp", false},
 		{"corp#", "", true},
