@@ -104,13 +104,16 @@ func (g *Gateway) decide(c *fiber.Ctx, k *call) error {
 	if !sameSite(c) {
 		return answer.say(&pageForeign)
 	}
+	decided := form.decision == "approve" || form.decision == "reject"
 	seen, err := g.engine.OpenPageForm(k.token, form.nonce, form.bound())
 	switch {
+	case err != nil && shown.Hook.State == hookAnswered && decided:
+		// Nothing can be decided any more: who sends the decision that counts again is told so, however old the form is.
 	case err != nil && shown.Hook.State != hookOpen: // a form that was left open until it was too late
 		return answer.say(pageOver(shown.Hook.State))
 	case err != nil, form.confirmed && !shown.Confirm:
 		return answer.say(&pageStale)
-	case form.decision != "approve" && form.decision != "reject":
+	case !decided:
 		return answer.say(&pageUndecided)
 	case shown.Confirm && !form.confirmed && shown.Hook.State == hookOpen && !shown.SelfAsked && seen == shown.Shown:
 		return answer.confirm(form.decision == "approve")

@@ -60,7 +60,7 @@ func pageClosedBy(e *engine.HookClosedError) *pageNotice { return pageOver(strin
 func pageOver(state string) *pageNotice {
 	said := pageClosed
 	switch state {
-	case "resumed":
+	case hookAnswered:
 		return &pageDecided
 	case "expired":
 		said.title, said.text = "The deadline has passed", "Your decision was not taken."

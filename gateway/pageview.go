@@ -11,8 +11,11 @@ import (
 	"github.com/flowgate-go/flowgate/gateway/internal/page"
 )
 
-// hookOpen is the state of a hook that waits for its answer.
-const hookOpen = "active"
+// The states of a hook that waits for its answer, and of one that has it.
+const (
+	hookOpen     = "active"
+	hookAnswered = "resumed"
+)
 
 // pageView is a page as it is drawn, with a form where its recipient may decide.
 func (g *Gateway) pageView(p engine.ApprovalPage, token string, said *pageNotice) page.Page {
@@ -80,7 +83,7 @@ func endOf(p engine.ApprovalPage) *page.End {
 	switch p.Hook.State {
 	case hookOpen:
 		return nil
-	case "resumed":
+	case hookAnswered:
 		return decisionOf(p)
 	case "expired":
 		end.Title, end.Text, end.At = "Not decided in time", "The deadline has passed", p.Hook.ExpiresAt
