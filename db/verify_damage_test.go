@@ -137,6 +137,8 @@ func hookDamages() []damage {
 		{"hooks", "metadata", hookOf("minted"), `metadata || '{"kind": "y"}'`, []string{`hook "minted": metadata: differs`}},
 		{"hooks", "metadata", hookOf("minted"), `metadata || '{"data": {"amount": 12}}'`, []string{`hook "minted": metadata: differs`}},
 		{"hooks", "metadata", hookOf("minted"), `metadata || '{"route": {"method": "POST", "path": "/{token}"}}'`, []string{`hook "minted": metadata: differs`}},
+		{"hooks", "metadata", hookOf("minted"), `metadata || '{"requester": "ada"}'`, []string{`hook "minted": metadata: differs`}},
+		{"hooks", "metadata", hookOf("minted"), `metadata || '{"rule": {"needed": 1, "of": 2}}'`, []string{`hook "minted": metadata: differs`}},
 		{"hooks", "metadata", hookOf("minted"), `metadata - 'labels'`, []string{`hook "minted": metadata: differs`}},
 		{"hooks", "metadata", hookOf("minted"), `'7'`, []string{`hook "minted": the row cannot be read`}},
 		{"hooks", "labels", hookOf("minted"), `'{}'`, []string{`hook "minted": labels: differs`}},

@@ -182,7 +182,8 @@ func equalHook(a, b Hook) bool {
 func equalMetadata(a, b spec.HookMetadata) bool {
 	same := maps.Equal(a.Labels, b.Labels) && len(a.Data) == len(b.Data)
 	return same && (len(a.Data) == 0 || reflect.DeepEqual(a.Data, b.Data)) &&
-		a.Kind == b.Kind && a.Subject == b.Subject && reflect.DeepEqual(a.Route, b.Route)
+		a.Kind == b.Kind && a.Subject == b.Subject && a.Requester == b.Requester &&
+		reflect.DeepEqual(a.Route, b.Route) && reflect.DeepEqual(a.Rule, b.Rule)
 }
 
 // Unreadable notes a row that is not one of this version of the program; the text must not repeat its content. For CompareX
