@@ -1,7 +1,9 @@
 package db
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -24,7 +26,7 @@ type Page struct {
 	Nonce     []byte // 16 bytes
 }
 
-// PageView is a page with its hook, as of the time it was read.
+// PageView is a page with its hook, as of the time it was read. Numbers in the data of its metadata are json.Number.
 type PageView struct {
 	HookView
 	Recipient string
@@ -73,7 +75,18 @@ func (s *Store) ResolvePage(ctx context.Context, digests []history.TokenDigest) 
 	view, err := hookView(sqlc.ReadHookRow{
 		Hook: row.Hook, RunNamespace: row.RunNamespace, RunID: row.RunID, SpecDigest: row.SpecDigest, ReadAt: row.ReadAt,
 	})
+	if err == nil {
+		err = exactly(row.Hook.Metadata, &view.Metadata)
+	}
 	return PageView{HookView: view, Recipient: row.Recipient}, err
+}
+
+// exactly reads metadata with the numbers of its data as they are stored: a person does not approve one that was rounded.
+func exactly(stored []byte, into *spec.HookMetadata) error {
+	*into = spec.HookMetadata{}
+	dec := json.NewDecoder(bytes.NewReader(stored))
+	dec.UseNumber()
+	return dec.Decode(into)
 }
 
 // HookAnswer reads the answer to a hook, as it was received. Errors: history.ErrHookNotFound where it has none,

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/flowgate-go/flowgate/engine"
@@ -60,8 +59,8 @@ func factOf(name string, value any) page.Fact {
 	switch v := value.(type) {
 	case string:
 		return page.Fact{Name: name, Value: v}
-	case float64: // as people write numbers
-		return page.Fact{Name: name, Value: strconv.FormatFloat(v, 'f', -1, 64)}
+	case json.Number: // with every digit
+		return page.Fact{Name: name, Value: v.String()}
 	case bool:
 		return page.Fact{Name: name, Value: map[bool]string{true: "yes", false: "no"}[v]}
 	case nil:
