@@ -65,7 +65,7 @@ func faultDeeds() []deed {
 			},
 			ways: slices.Concat(lostWays[:1], lateWays[:2], refusedWays("53100", "42601")),
 		},
-		claimDeed(), renewDeed(), returnDeed(),
+		claimDeed(), renewDeed(), returnDeed(), pageDeed(),
 		{
 			name: "heartbeat", probe: `select coalesce(string_agg(workflow || version, ' '), '') from workers where process = $1`,
 			do:    func(s *Store, prefix string) error { return s.Heartbeat(context.Background(), prefix, invoiceCode) },
