@@ -70,8 +70,8 @@ func (m HookMetadata) WithData(key string, value any) HookMetadata {
 }
 
 // Validate returns an *InvalidError for a bad label, a route whose path does not hold {token} or whose method is not
-// POST, a requester that breaks CheckName, a rule that nobody can meet, data that is not JSON, a NUL, a hook token, or a
-// JSON form above 16 KiB.
+// POST, a requester that breaks CheckPerson, a rule that nobody can meet, data that is not JSON or has a number beyond those
+// of a float64, a NUL, a hook token, or a JSON form above 16 KiB.
 func (m HookMetadata) Validate() error {
 	if err := m.Labels.Validate(); err != nil {
 		return err
@@ -90,6 +90,9 @@ func (m HookMetadata) Validate() error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return &InvalidError{Field: "data", Rule: "must encode as JSON"}
+	}
+	if len(m.Data) > 0 && json.Unmarshal(text, &HookMetadata{}) != nil { // else whoever lists hooks cannot read this one
+		return &InvalidError{Field: "data", Rule: "must not hold numbers beyond those of a float64"}
 	}
 	if bytes.Contains(text, []byte(`\u0000`)) {
 		return &InvalidError{Field: "metadata", Rule: "must not hold NUL"}
