@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -55,6 +56,12 @@ func newFigures(routes []route) *figures {
 		string(engine.VerdictDenied), string(engine.VerdictBusy),
 	}
 	f.requests = tally.NewGrid(patterns, append(slices.Clone(methods), unknownMethod), codes)
+	// An alert asks for the first fault: a rate sees it only if the series was there before.
+	fault := strconv.Itoa(http.StatusInternalServerError)
+	for _, r := range routes {
+		f.requests.Expect(r.pattern, r.method, fault)
+	}
+	f.requests.Expect(unmatched, unknownMethod, fault)
 	f.verdicts, f.decisions = tally.NewGrid(verdicts), tally.NewGrid(verdicts)
 	f.auth = tally.NewGrid(append(access.Reasons(), authMissing, authScope, authSignature))
 	f.views, f.prefetches = tally.NewGrid(), tally.NewGrid()
@@ -85,7 +92,7 @@ func (f *figures) pageDecided(verdict engine.Verdict) { f.decisions.Add(string(v
 
 // Stats are figures of a gateway since it was made. All words in them are of fixed sets, but for the configured sources.
 type Stats struct {
-	Requests      []engine.Count                 // that happened, by pattern of the route, method, status
+	Requests      []engine.Count                 // that happened, by pattern of the route, method, status; of 500, also none
 	RequestTime   map[string]engine.Distribution // by pattern of the route
 	InFlight      int64                          // requests in work
 	Verdicts      []engine.Count                 // of all answers, whoever decided

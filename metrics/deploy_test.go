@@ -164,6 +164,16 @@ func TestAlertsAndDashboardNameWhatIsExported(t *testing.T) {
 	}
 }
 
+// An alert on the first event of a kind needs the series before it: a counter that appears at 1 has not increased.
+func TestFaultsAreCountedBeforeTheFirstOne(t *testing.T) {
+	t.Parallel()
+	now := newSite(t).scrape()
+	const series = `flowgate_http_requests_total{code="500",method="POST",route="/callbacks/flow/hooks/{token}"}`
+	if n, ok := now[series]; !ok || n != 0 {
+		t.Errorf("%s is %v, %v before anything happened", series, n, ok)
+	}
+}
+
 // Who is woken finds the alert in the docs, as it is; and every series is explained there.
 func TestDocsKnowEveryAlertAndSeries(t *testing.T) {
 	t.Parallel()

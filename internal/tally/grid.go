@@ -20,6 +20,7 @@ type Grid struct {
 	words [][]string
 	place []map[string]int
 	cells []atomic.Int64
+	shown map[int]bool // by Expect
 }
 
 // NewGrid makes a grid of these dimensions. A word that is there twice counts once; Other is added to each dimension.
@@ -41,9 +42,18 @@ func NewGrid(dimensions ...[]string) *Grid {
 	return g
 }
 
+// Expect has Happened tell of one combination also while it never happened. It is called before the grid is used.
+func (g *Grid) Expect(words ...string) {
+	if g.shown == nil {
+		g.shown = map[int]bool{}
+	}
+	g.shown[g.cell(words)] = true
+}
+
 // Add counts one event. It takes one word of each dimension, in their order; a missing one is Other.
-func (g *Grid) Add(words ...string) {
-	at := 0
+func (g *Grid) Add(words ...string) { g.cells[g.cell(words)].Add(1) }
+
+func (g *Grid) cell(words []string) (at int) {
 	for i, place := range g.place {
 		p := len(place) - 1 // Other
 		if i < len(words) {
@@ -53,21 +63,21 @@ func (g *Grid) Add(words ...string) {
 		}
 		at = at*len(place) + p
 	}
-	g.cells[at].Add(1)
+	return at
 }
 
 // Counts are those of all combinations, also of what never happened, but for such of the word Other: a reader that
 // computes rates has to see a series before its first event.
 func (g *Grid) Counts() []Count {
-	return g.counts(func(labels []string, times int64) bool { return times > 0 || !slices.Contains(labels, Other) })
+	return g.counts(func(_ int, labels []string, times int64) bool { return times > 0 || !slices.Contains(labels, Other) })
 }
 
-// Happened are the counts above zero: for grids that have many combinations and use few.
+// Happened are the counts above zero, and those of Expect: for grids that have many combinations and use few.
 func (g *Grid) Happened() []Count {
-	return g.counts(func(_ []string, times int64) bool { return times > 0 })
+	return g.counts(func(at int, _ []string, times int64) bool { return times > 0 || g.shown[at] })
 }
 
-func (g *Grid) counts(want func([]string, int64) bool) []Count {
+func (g *Grid) counts(want func(int, []string, int64) bool) []Count {
 	var all []Count
 	labels := make([]string, len(g.words))
 	for at := range g.cells {
@@ -76,7 +86,7 @@ func (g *Grid) counts(want func([]string, int64) bool) []Count {
 			labels[i] = g.words[i][rest%len(g.words[i])]
 			rest /= len(g.words[i])
 		}
-		if times := g.cells[at].Load(); want(labels, times) {
+		if times := g.cells[at].Load(); want(at, labels, times) {
 			all = append(all, Count{Labels: slices.Clone(labels), Times: times})
 		}
 	}

@@ -18,6 +18,17 @@ func times(counts []tally.Count, labels ...string) int64 {
 	return -1
 }
 
+// What is expected is told before it happens, and nothing else is.
+func TestHappenedTellsWhatIsExpected(t *testing.T) {
+	t.Parallel()
+	g := tally.NewGrid([]string{"a", "b"}, []string{"x", "y"})
+	g.Expect("b", "y")
+	g.Add("a", "x")
+	if got := g.Happened(); len(got) != 2 || times(got, "a", "x") != 1 || times(got, "b", "y") != 0 {
+		t.Errorf("happened: %v", got)
+	}
+}
+
 func TestGridCountsByFixedWords(t *testing.T) {
 	t.Parallel()
 	g := tally.NewGrid([]string{"b", "a", "a", tally.Other}, []string{"x", "y"})
