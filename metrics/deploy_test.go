@@ -174,6 +174,23 @@ func TestFaultsAreCountedBeforeTheFirstOne(t *testing.T) {
 	}
 }
 
+// The figures of the database are the same from every process: a sum of them counts each thing once for each process.
+func TestFiguresOfTheDatabaseAreNotSummed(t *testing.T) {
+	t.Parallel()
+	shared := regexp.MustCompile(
+		`sum[^()]*(\([^()]*\) *)?\(flowgate_(hook|runs|signals_unread|dead_letters|inbox_messages|metrics_database|database_clock)`)
+	for _, r := range alerts(t) {
+		if shared.MatchString(r.Expr) {
+			t.Errorf("%s: %s", r.Alert, r.Expr)
+		}
+	}
+	for title, exprs := range panels(t) {
+		if shared.MatchString(strings.Join(exprs, "\n")) {
+			t.Errorf("panel %s: %s", title, exprs)
+		}
+	}
+}
+
 // Who is woken finds the alert in the docs, as it is; and every series is explained there.
 func TestDocsKnowEveryAlertAndSeries(t *testing.T) {
 	t.Parallel()
