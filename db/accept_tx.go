@@ -26,12 +26,14 @@ func (s *Store) AcceptTx(ctx context.Context, tx pgx.Tx, messages []history.Mess
 		return nil, nil
 	}
 	if err := control(ctx, tx, "savepoint "+savepoint); err != nil {
+		s.figures.failed(err)
 		return nil, translate(err)
 	}
 	answers, err := s.acceptIn(ctx, tx, messages)
 	if err == nil {
 		return answers, nil
 	}
+	s.figures.failed(err)
 	undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTime)
 	defer cancel()
 	failed := control(undo, tx, "rollback to savepoint "+savepoint)

@@ -110,6 +110,16 @@ func TestAcceptTxLeavesSettingsAlone(t *testing.T) {
 	}
 }
 
+// errorsOf is how many errors of a class are counted.
+func errorsOf(s *Store, class string) (n int64) {
+	for _, c := range s.Stats().Errors {
+		if c.Labels[0] == class {
+			n += c.Times
+		}
+	}
+	return n
+}
+
 // A lock that cannot be had voids the call, not the host's transaction.
 func TestAcceptTxLockTimeout(t *testing.T) {
 	t.Parallel()
@@ -126,6 +136,9 @@ func TestAcceptTxLockTimeout(t *testing.T) {
 	_, err := r.AcceptTx(t.Context(), tx, []history.Message{r.startOf("c"), r.signal("a", "s1", "1"), r.signal("b", "s1", "1")})
 	if !errors.Is(err, ErrUnavailable) {
 		t.Fatalf("%v, want ErrUnavailable", err)
+	}
+	if n := errorsOf(r.Store, errorLock); n != 1 {
+		t.Errorf("%d locks that could not be had are counted, want 1", n)
 	}
 	if _, err := r.AcceptTx(t.Context(), tx, []history.Message{r.signal("a", "s2", "2")}); err != nil {
 		t.Errorf("the host's transaction does not go on: %v", err)
