@@ -35,7 +35,7 @@ var (
 	pageDecides  = series("page_decisions_total", "Decisions sent from approval pages.", "verdict")
 
 	receipts    = series("receipts_total", "Messages, by what their senders were told.", "kind", "verdict")
-	conflicts   = series("conflicts_total", "Messages whose identity stands for something else.", "kind")
+	conflicts   = series("conflicts_total", "Messages to runs whose identity stands for something else.", "kind")
 	unresolved  = series("unresolved_tokens_total", "Tokens of hooks that stand for nothing where they were shown.", "reason")
 	commitTime  = series("receipt_commit_seconds", "From the acceptance of a message until its commit was known.")
 	resumeTime  = series("receipt_to_resume_seconds", "From when a run became due until its turn was committed.")
