@@ -141,7 +141,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		work.Go(func() error { return e.sweepAudit(ctx) })
 	}
 	if e.tracing != nil {
-		work.Go(func() error { return e.tracing.run(ctx) })
+		work.Go(func() error { return e.tracing.run(ctx, quiet) })
 	}
 	work.Go(func() error { return e.waiters.run(ctx) })
 	work.Go(func() error { return e.answers.run(ctx) })

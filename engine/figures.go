@@ -163,6 +163,7 @@ type Stats struct {
 	// ended before) and cancelled.
 	StepAttempts []Count
 	TurnTime     Distribution // of deciding a turn, which is mostly the workflow's code
+	SpansLost    int64        // turns without a span because too many were waiting for theirs
 	Store        db.Stats
 }
 
@@ -173,6 +174,6 @@ func (e *Engine) Stats() Stats {
 		Waiters:  e.waiters.waiting() + e.answers.waiting(),
 		Receipts: e.figures.receipts.Counts(), Conflicts: e.figures.conflicts.Counts(),
 		UnresolvedTokens: e.figures.unresolved.Counts(), StepAttempts: e.figures.attempts.Counts(),
-		TurnTime: e.figures.turns.Distribution(), Store: e.store.Stats(),
+		TurnTime: e.figures.turns.Distribution(), SpansLost: e.tracing.lostTurns(), Store: e.store.Stats(),
 	}
 }

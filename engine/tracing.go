@@ -21,6 +21,8 @@ const (
 	tracedTurns = 1024
 	// tracesTime bounds the question under which traces the messages of a turn came.
 	tracesTime = 500 * time.Millisecond
+	// lastSpansTime bounds those questions of all turns that are left when the process ends.
+	lastSpansTime = time.Second
 	// maxLinks bounds the links of a turn's span.
 	maxLinks = 128
 )
@@ -50,16 +52,32 @@ func (t *tracing) turned(turn db.Turned) {
 	}
 }
 
-// run makes spans until ctx ends.
-func (t *tracing) run(ctx context.Context) error {
+// run makes spans until no more turns are stored, and then of those that are left. The end of ctx ends nothing: the last
+// turns are stored after it.
+func (t *tracing) run(ctx context.Context, quiet <-chan struct{}) error {
+	ctx = context.WithoutCancel(ctx)
 	for {
 		select {
-		case <-ctx.Done():
-			return nil
 		case turn := <-t.turns:
 			t.span(ctx, turn)
+			continue
+		case <-quiet:
 		}
+		ctx, cancel := context.WithTimeout(ctx, lastSpansTime)
+		defer cancel()
+		for len(t.turns) > 0 { // nobody adds to them any more, and nobody else takes of them
+			t.span(ctx, <-t.turns)
+		}
+		return nil
 	}
+}
+
+// lostTurns is how many turns have no span for the want of room.
+func (t *tracing) lostTurns() int64 {
+	if t == nil {
+		return 0
+	}
+	return t.lost.Load()
 }
 
 // span tells of one turn. Who does not sample it costs no query.

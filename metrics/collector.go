@@ -79,6 +79,8 @@ func (s sink) engine(e engine.Stats) {
 	s.counts(attempts, e.StepAttempts)
 	s.counts(turns, e.Store.Turns)
 	s.counts(dbErrors, e.Store.Errors)
+	s.counter(spansLost, float64(e.SpansLost))
+	s.counter(auditLost, float64(e.Store.AuditLost))
 	s.histogram(commitTime, e.Store.CommitTime)
 	s.histogram(resumeTime, e.Store.ResumeTime)
 	s.histogram(turnTime, e.TurnTime)

@@ -42,6 +42,8 @@ var (
 	turns       = series("turns_total", "Turns of runs.", "outcome")
 	turnTime    = series("turn_seconds", "Deciding a turn, which is mostly the workflow's code.")
 	attempts    = series("step_attempts_total", "Attempts of steps.", "outcome")
+	spansLost   = series("turn_spans_lost_total", "Turns without a span because too many were waiting for theirs.")
+	auditLost   = series("audit_refusals_lost_total", "Refusals that are missing from the audit trail.")
 	dbErrors    = series("db_errors_total", "Errors of transactions and of look-ups by key.", "class")
 	abandoned   = series("abandoned_calls", "Calls of workflow code that ran too long and have not returned.", "kind")
 	waiters     = series("waiters", "Callers that wait for an end or an answer.")
