@@ -200,7 +200,7 @@ const maxResends = 3
 
 // accept sends a message through the door, loading the spec of its run where the door misses it.
 func (e *Engine) accept(ctx context.Context, m history.Message) (Receipt, error) {
-	ctx = withTrace(ctx)
+	ctx = e.withTrace(ctx)
 	for range maxResends {
 		receipt, err := e.store.Accept(ctx, m)
 		var missing *db.AuthorityMissingError

@@ -114,9 +114,9 @@ func NamespaceHash(ns spec.Namespace) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// withTrace has the audit trail keep under which span a message came, if there is one.
-func withTrace(ctx context.Context) context.Context {
-	if !trace.SpanContextFromContext(ctx).IsValid() {
+// withTrace has the audit trail keep under which span a message came, if there are both.
+func (e *Engine) withTrace(ctx context.Context) context.Context {
+	if !e.cfg.Audit || !trace.SpanContextFromContext(ctx).IsValid() {
 		return ctx
 	}
 	carrier := propagation.MapCarrier{}

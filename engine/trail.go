@@ -28,6 +28,9 @@ func WithTrail(ctx context.Context, t Trail) context.Context { return db.WithTra
 // TrailOf returns the trail of a context, the zero one if it has none.
 func TrailOf(ctx context.Context) Trail { return db.TrailOf(ctx) }
 
+// KeepsAudit says whether the audit trail is kept: a Trail is of no use where it is not.
+func (e *Engine) KeepsAudit() bool { return e.cfg.Audit }
+
 // noteRefusal has the refusal of a message written to the audit trail. What is our own trouble is none, nor is what runs ask
 // of each other, nor that an event has come before its run: that one is held.
 func (e *Engine) noteRefusal(ctx context.Context, m history.Message, err error) {

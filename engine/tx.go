@@ -105,7 +105,7 @@ func (e *Engine) inTx(
 
 // storeInTx stores all messages or none. Where the door misses specs they are loaded, and all messages are sent again.
 func (e *Engine) storeInTx(ctx context.Context, tx pgx.Tx, messages []history.Message) ([]db.Answer, error) {
-	ctx = withTrace(ctx)
+	ctx = e.withTrace(ctx)
 	for range maxResends {
 		answers, err := e.attemptInTx(ctx, tx, messages)
 		var missing *db.AuthorityMissingError

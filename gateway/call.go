@@ -47,7 +47,7 @@ type call struct {
 	authenticated bool
 	refused       string         // why its credential is none, for the log
 	of            spec.Namespace // that the request turned out to be about; empty where that is not known
-	span          trace.Span     // nil before its route is known
+	span          trace.Span     // nil before its route is known, and where nothing is traced
 	barred        string         // why it may not go on, credential or not, for the counters
 	trusted       bool           // authenticated, or with a token that is there: no answer is held against the address
 	lookedUp      bool           // the answer took a look-up

@@ -43,7 +43,9 @@ func (g *Gateway) prove(c *fiber.Ctx, k *call, scope access.Scope, wanted *engin
 		return refuse(forbidden)
 	}
 	req.Proof, req.Actor = wanted.Requires, who.Actor
-	c.SetUserContext(engine.WithTrail(c.UserContext(), k.trailOf(c, who)))
+	if g.engine.KeepsAudit() {
+		c.SetUserContext(engine.WithTrail(c.UserContext(), k.trailOf(c, who)))
+	}
 	return nil
 }
 

@@ -26,7 +26,7 @@ type Gateway struct {
 	limiter      *limiter
 	overload     overload
 	figures      *figures
-	tracer       trace.Tracer
+	tracer       trace.Tracer // nil: nothing is traced
 
 	inFlight slots
 	waiters  places

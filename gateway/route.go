@@ -136,7 +136,9 @@ func (g *Gateway) enter(r route) fiber.Handler {
 				return err
 			}
 		}
-		c.SetUserContext(engine.WithTrail(ctx, k.trail(c, r)))
+		if g.engine.KeepsAudit() {
+			c.SetUserContext(engine.WithTrail(ctx, k.trail(c, r)))
+		}
 		return r.serve(c, k)
 	}
 }

@@ -9,16 +9,16 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/flowgate-go/flowgate/engine"
 )
 
 const tracerName = "github.com/flowgate-go/flowgate/gateway"
 
+// tracerOf is nil where nothing is traced.
 func tracerOf(provider trace.TracerProvider) trace.Tracer {
 	if provider == nil {
-		provider = noop.NewTracerProvider()
+		return nil
 	}
 	return provider.Tracer(tracerName)
 }
@@ -27,6 +27,9 @@ func tracerOf(provider trace.TracerProvider) trace.Tracer {
 // header or a payload. A span that the caller names is the parent for an authenticated caller; a stranger's is only linked,
 // or strangers would decide what is sampled, and write into the traces of others.
 func (g *Gateway) beginSpan(ctx context.Context, c *fiber.Ctx, k *call, r route) context.Context {
+	if g.tracer == nil {
+		return ctx
+	}
 	opts := []trace.SpanStartOption{
 		trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(k.began), trace.WithAttributes(
 			attribute.String("http.route", r.pattern), attribute.String("http.request.method", r.method),
@@ -58,6 +61,10 @@ func (k *call) endSpan(status int) {
 	if k.span == nil {
 		return
 	}
+	defer k.span.End()
+	if !k.span.IsRecording() {
+		return
+	}
 	k.span.SetAttributes(attribute.Int("http.response.status_code", status), attribute.String("flowgate.verdict", string(k.verdict)))
 	if k.of != "" {
 		k.span.SetAttributes(attribute.String("flowgate.namespace_hash", engine.NamespaceHash(k.of)))
@@ -65,5 +72,4 @@ func (k *call) endSpan(status int) {
 	if status >= http.StatusInternalServerError {
 		k.span.SetStatus(codes.Error, "")
 	}
-	k.span.End()
 }

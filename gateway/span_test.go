@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofiber/fiber/v2"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
@@ -97,5 +98,20 @@ func TestSpanParents(t *testing.T) {
 		if span.Parent().IsValid() != tt.parent || len(span.Links()) != tt.links || span.SpanKind() != trace.SpanKindServer {
 			t.Errorf("%+v: parent %v, links %v", tt, span.Parent(), span.Links())
 		}
+	}
+}
+
+// Where nothing is traced, spans cost nothing.
+func TestNoSpansCostNothing(t *testing.T) {
+	g, k, ctx := &Gateway{tracer: tracerOf(nil)}, &call{of: "default", verdict: engine.VerdictAccepted}, t.Context()
+	r := route{method: "POST", pattern: "/v1/runs"}
+	var c *fiber.Ctx // nothing is read of it
+	if n := testing.AllocsPerRun(100, func() {
+		if g.beginSpan(ctx, c, k, r) != ctx {
+			t.Error("there is a context of a span")
+		}
+		k.endSpan(202)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
