@@ -48,29 +48,28 @@ func (s *Store) AuditRefusal(ctx context.Context, e AuditEntry) {
 // AuditLost is how many refusals this process could not write to the audit trail.
 func (s *Store) AuditLost() uint64 { return s.refused.lost.Load() }
 
-// writeRefusals writes what is in the line until ctx ends, and then what is left of it.
+// writeRefusals writes what is in the line until ctx ends, and then what is left of it: until the database does not take
+// some, as nobody shall wait for the end of the process once for each batch.
 func (s *Store) writeRefusals(ctx context.Context) {
 	for {
+		var next AuditEntry
 		select {
-		case e := <-s.refused.line:
-			s.writeBatch(e)
-			continue
-		default:
-		}
-		select {
-		case e := <-s.refused.line:
-			s.writeBatch(e)
+		case next = <-s.refused.line:
 		case <-ctx.Done():
-			for len(s.refused.line) > 0 {
-				s.writeBatch(<-s.refused.line)
+			if len(s.refused.line) == 0 {
+				return
 			}
+			next = <-s.refused.line // its only reader
+		}
+		if !s.writeBatch(next) && ctx.Err() != nil {
+			s.refused.lost.Add(uint64(len(s.refused.line)))
 			return
 		}
 	}
 }
 
-// writeBatch writes an entry with those that wait behind it.
-func (s *Store) writeBatch(first AuditEntry) {
+// writeBatch writes an entry with those that wait behind it, and says whether the database took them.
+func (s *Store) writeBatch(first AuditEntry) bool {
 	now := s.cfg.Clock()
 	var rows auditRows
 	for n, e := 1, first; ; n++ {
@@ -80,7 +79,8 @@ func (s *Store) writeBatch(first AuditEntry) {
 		}
 		e = <-s.refused.line // its only reader
 	}
-	if err := s.change(context.Background(), func(p *pipeline) { rows.queue(p) }); err != nil {
+	err := s.change(context.Background(), func(p *pipeline) { rows.queue(p) })
+	if err != nil {
 		s.refused.lost.Add(uint64(len(rows.params.Kinds)))
 	}
 	lost := s.refused.lost.Load()
@@ -88,4 +88,5 @@ func (s *Store) writeBatch(first AuditEntry) {
 		s.cfg.Log.Warn().Uint64("lost", lost-s.refused.told).Msg("refusals are missing from the audit trail: there was no room, or the database did not take them")
 		s.refused.said, s.refused.told = now, lost
 	}
+	return err == nil
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/rs/zerolog"
 
 	"github.com/flowgate-go/flowgate/internal/history"
@@ -42,6 +44,27 @@ func TestRefusalsAreBoundedAndWrittenAtTheEnd(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "missing from the audit trail"); n != 1 || !strings.Contains(log.String(), `"lost":7`) {
 		t.Errorf("the log says %d times: %s", n, log.String())
+	}
+}
+
+// A database that takes nothing is asked once at the end, not once for each batch: each time may be a time-out.
+func TestTheEndDoesNotWaitForRefusals(t *testing.T) {
+	t.Parallel()
+	r := newAcceptRig(t)
+	pool, err := pgxpool.NewWithConfig(t.Context(), r.pool.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.Close()
+	s := r.open(pool, audited)
+	for i := range refusalRoom {
+		s.AuditRefusal(t.Context(), refusal(fmt.Sprint(i)))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.writeRefusals(ctx)
+	if n := errorsOf(s, errorConnection); n != 1 || s.AuditLost() != refusalRoom {
+		t.Errorf("asked %d times, %d lost", n, s.AuditLost())
 	}
 }
 
