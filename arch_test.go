@@ -318,7 +318,6 @@ func TestChecksFindWhatTheyAreFor(t *testing.T) {
 		{"an inner package of the engine", "engine/internal/wake/x.go", imports(module + "/gateway"), breaches, 1},
 		{"its use by the engine", "engine/x.go", imports(module + "/engine/internal/wake"), breaches, 0},
 		{"an example", "examples/approval/x.go", imports(module + "/db"), breaches, 1},
-		{"a benchmark", "bench/load/x.go", imports(module + "/db"), breaches, 0},
 		{"a built-in step that composes", "steps/httppost/x.go", imports(module + "/app"), breaches, 1},
 		{"an engine that knows a step", "engine/x.go", imports(module + "/steps/httppost"), breaches, 1},
 		{"generated queries", "engine/x_test.go", imports(module + "/db/internal/sqlc"), breaches, 1},

@@ -124,8 +124,8 @@ func (e *Engine) pageDecision(ctx context.Context, view db.PageView) (*PageDecis
 		Approved json.RawMessage `json:"approved"`
 		Comment  json.RawMessage `json:"comment"`
 	}
-	if json.Unmarshal(payload, &answer) != nil { // an answer need not be an object
-		return d, nil
+	if json.Unmarshal(payload, &answer) != nil {
+		return d, nil //nolint:nilerr // an answer need not be an object
 	}
 	if json.Unmarshal(answer.Approved, &d.Approved) != nil {
 		d.Approved = nil

@@ -54,9 +54,6 @@ func (e *Engine) AnswerPage(ctx context.Context, req PageAnswer) (r Receipt, err
 	if err != nil {
 		return Receipt{}, err
 	}
-	if view.State == history.StateActive && page.Shown != req.Shown { // what is known already is told whatever it looks like now
-		return Receipt{}, ErrPageChanged
-	}
 	text, err := json.Marshal(pagePayload{Approved: req.Approved, Reviewer: view.Recipient, Comment: req.Comment})
 	if err != nil {
 		return Receipt{}, fmt.Errorf("answer of a page: %w", err)
@@ -65,9 +62,13 @@ func (e *Engine) AnswerPage(ctx context.Context, req PageAnswer) (r Receipt, err
 	if err != nil {
 		return Receipt{}, err
 	}
-	receipt, err := e.accept(asRecipient(ctx, page), &history.ResumeHook{
-		Run: view.Run, HookID: view.ID, Payload: payload, Source: sourcePage, Actor: view.Recipient,
-	})
+	ctx = asRecipient(ctx, page)
+	answer := &history.ResumeHook{Run: view.Run, HookID: view.ID, Payload: payload, Source: sourcePage, Actor: view.Recipient}
+	if view.State == history.StateActive && page.Shown != req.Shown { // what is known already is told whatever it looks like now
+		e.noteRefusal(ctx, answer, ErrPageChanged)
+		return Receipt{}, ErrPageChanged
+	}
+	receipt, err := e.accept(ctx, answer)
 	if errors.Is(err, ErrRunNotFound) || errors.Is(err, ErrHookNotFound) {
 		return Receipt{}, ErrTokenNotFound
 	}

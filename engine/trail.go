@@ -91,6 +91,7 @@ var whys = []struct {
 	{ErrWorkflowNotFound, "workflow_not_found"},
 	{ErrDisposeForbidden, "dispose_forbidden"},
 	{ErrSelfApproval, "self_approval"},
+	{ErrPageChanged, "page_changed"},
 	{ErrPayloadTooLarge, "too_large"},
 	{ErrTaskClosed, "task_closed"},
 	{ErrLetterDecided, "letter_decided"},

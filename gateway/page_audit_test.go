@@ -21,15 +21,23 @@ func TestPage_leaves_a_trail(t *testing.T) {
 	if got := s.send(carols, "nonce", forged, "decision", "approve", "comment", ""); got.status != 403 {
 		t.Errorf("carol's own: %d", got.status)
 	}
+	stale := s.eng.NewPageForm(strings.TrimPrefix(adas, "/approvals/"), [32]byte{1}, "")
+	if got := s.send(adas, "nonce", stale, "decision", "approve", "comment", ""); got.status != 409 {
+		t.Errorf("what was not shown: %d", got.status)
+	}
 	_, nonce := s.read(adas)
 	for range 2 {
 		checkKept(t, s.send(adas, "nonce", nonce, "decision", "approve", "comment", ""), adas)
 	}
 	const all = "/v1/runs/r/audit?limit=200"
-	await(t, "the refusal is there", func() bool { return strings.Contains(s.call("GET", all, "").raw, `"self_approval"`) })
+	await(t, "the refusal is there", func() bool {
+		raw := s.call("GET", all, "").raw
+		return strings.Contains(raw, `"self_approval"`) && strings.Contains(raw, `"page_changed"`)
+	})
 
 	want := []string{
 		"token_minted h carol accepted open", "token_minted h ada accepted open",
+		"hook_resume h h conflict page_changed ada page page",
 		"hook_resume h h denied self_approval carol page page", "hook_resume h h accepted ada page page",
 	}
 	var got []string

@@ -76,7 +76,7 @@ func (v visitor) says(format string, values ...any) error {
 func (v visitor) scans(person string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for range 20 {
-			if _, _, err := v.get(ctx, person); err != nil {
+			if _, err := v.get(ctx, person); err != nil {
 				return err
 			}
 		}
@@ -109,7 +109,7 @@ func (v visitor) decides(person, decision string) func(context.Context) error {
 // reads tells what a page says at the end.
 func (v visitor) reads(person string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		_, page, err := v.get(ctx, person)
+		page, err := v.get(ctx, person)
 		if err != nil {
 			return err
 		}
@@ -148,19 +148,20 @@ func (v visitor) link(ctx context.Context, person string) (string, error) {
 	return "", ctx.Err()
 }
 
-func (v visitor) get(ctx context.Context, person string) (status int, page string, err error) {
+func (v visitor) get(ctx context.Context, person string) (page string, err error) {
 	link, err := v.link(ctx, person)
 	if err != nil {
-		return 0, "", err
+		return "", err
 	}
-	return v.send(ctx, "GET", link, nil)
+	_, page, err = v.send(ctx, "GET", link, nil)
+	return page, err
 }
 
 var nonce = regexp.MustCompile(`name="nonce" value="([^"]*)"`)
 
 // post sends the form of a person's page as a browser does: with what the page has hidden in it.
 func (v visitor) post(ctx context.Context, person string, form url.Values) (status int, err error) {
-	_, page, err := v.get(ctx, person)
+	page, err := v.get(ctx, person)
 	if err != nil {
 		return 0, err
 	}
