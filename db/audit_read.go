@@ -23,8 +23,16 @@ type AuditFilter struct {
 	Limit     int    // at most 1,000, default 50
 }
 
+// filters says that entries may be passed over.
+func (f AuditFilter) filters() bool { return f.Kind != "" || f.Verdict != "" || !f.Since.IsZero() }
+
+// auditLook is how many entries a page of a filtered list looks at: what is rare in a long trail must not take a read of all
+// of it.
+const auditLook = 10_000
+
 // ListAudit lists entries of the audit trail of one namespace, the newest first. The cursor for the next page is empty on
-// the last one. Errors: *spec.InvalidError for a bad cursor, history.ErrRunNotFound where a run is named, ErrUnavailable,
+// the last one. A page of a filtered list looks at 10,000 entries: it may have fewer than the limit, or none, and a cursor.
+// Errors: *spec.InvalidError for a bad cursor, history.ErrRunNotFound where a run is named, ErrUnavailable,
 // *DatabaseError.
 func (s *Store) ListAudit(ctx context.Context, f AuditFilter) (found []AuditEntry, next string, err error) {
 	before, err := auditCursor.before(f.Cursor)
@@ -35,28 +43,65 @@ func (s *Store) ListAudit(ctx context.Context, f AuditFilter) (found []AuditEntr
 	params := sqlc.ListAuditParams{
 		Namespace: string(f.Namespace), Before: before, Kind: string(f.Kind), Verdict: string(f.Verdict), Since: f.Since, Count: int64(limit) + 1,
 	}
-	rows, err := s.listAudit(ctx, f.RunID, params)
+	rows, floor, err := s.listAudit(ctx, f, params)
 	if err != nil {
 		return nil, "", readError(err, nil)
 	}
 	rows, next = page(rows, limit, auditCursor, func(r sqlc.Audit) int64 { return r.ID })
+	if next == "" && floor.ID > 0 && floor.At.After(f.Since.Add(-outOfOrder)) {
+		next = auditCursor.cursor(floor.ID + 1)
+	}
 	for _, r := range rows {
 		found = append(found, auditEntry(r))
 	}
 	return found, next, nil
 }
 
-func (s *Store) listAudit(ctx context.Context, run spec.RunID, f sqlc.ListAuditParams) ([]sqlc.Audit, error) {
-	if run == "" {
-		return statements.ListAudit(ctx, replanned{s.pool}, f)
+// outOfOrder is by how much, at most, an entry may be older than the one before it in the trail: a transaction takes its
+// numbers when it writes, and its time before.
+const outOfOrder = time.Minute
+
+// listAudit reads a page, and which entry it does not look at any more; that is zero where it looks at all.
+func (s *Store) listAudit(
+	ctx context.Context, f AuditFilter, p sqlc.ListAuditParams,
+) (rows []sqlc.Audit, floor sqlc.AuditFloorRow, err error) {
+	if f.RunID != "" {
+		return s.listRunAudit(ctx, f, p)
 	}
-	row, err := lookUpOne[sqlc.Run](ctx, s, sqlc.ReadRun, sqlc.ReadRunParams{Namespace: f.Namespace, RunID: string(run)}, history.ErrRunNotFound)
+	if f.filters() {
+		floors, err := statements.AuditFloor(ctx, replanned{s.pool}, sqlc.AuditFloorParams{Namespace: p.Namespace, Before: p.Before, Look: auditLook})
+		if err != nil {
+			return nil, floor, err
+		}
+		for _, floor = range floors {
+			p.Floor = floor.ID
+		}
+	}
+	rows, err = statements.ListAudit(ctx, replanned{s.pool}, p)
+	return rows, floor, err
+}
+
+func (s *Store) listRunAudit(
+	ctx context.Context, f AuditFilter, p sqlc.ListAuditParams,
+) (rows []sqlc.Audit, floor sqlc.AuditFloorRow, err error) {
+	run, err := lookUpOne[sqlc.Run](
+		ctx, s, sqlc.ReadRun, sqlc.ReadRunParams{Namespace: p.Namespace, RunID: string(f.RunID)}, history.ErrRunNotFound)
 	if err != nil {
-		return nil, err
+		return nil, floor, err
 	}
-	return statements.ListRunAudit(ctx, replanned{s.pool}, sqlc.ListRunAuditParams{
-		Run: &row.ID, Before: f.Before, Kind: f.Kind, Verdict: f.Verdict, Since: f.Since, Count: f.Count,
+	if f.filters() {
+		floors, err := statements.RunAuditFloor(ctx, replanned{s.pool}, sqlc.RunAuditFloorParams{Run: &run.ID, Before: p.Before, Look: auditLook})
+		if err != nil {
+			return nil, floor, err
+		}
+		for _, below := range floors {
+			floor, p.Floor = sqlc.AuditFloorRow(below), below.ID
+		}
+	}
+	rows, err = statements.ListRunAudit(ctx, replanned{s.pool}, sqlc.ListRunAuditParams{
+		Run: &run.ID, Before: p.Before, Floor: p.Floor, Kind: p.Kind, Verdict: p.Verdict, Since: p.Since, Count: p.Count,
 	})
+	return rows, floor, err
 }
 
 // RunRefusals reads the last refusals of messages to a run, the newest first. Errors: history.ErrRunNotFound, ErrUnavailable,

@@ -52,6 +52,7 @@ type AuditQuery struct {
 }
 
 // Audit lists the audit trail of the namespace or of one run, the newest first. Refusals come a moment after they were given.
+// A page of a filtered list looks at 10,000 entries: it may have few items or none, and still a cursor.
 // Errors: *InvalidError, ErrRunNotFound where a run is named, ErrUnavailable.
 func (h *Handle) Audit(ctx context.Context, q AuditQuery) (Page[AuditEntry], error) {
 	if err := checkAuditQuery(&q); err != nil {

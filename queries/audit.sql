@@ -28,9 +28,9 @@ LEFT JOIN LATERAL (
 WHERE NOT @foreseen::boolean OR e.at IS NOT NULL;
 
 -- name: ListAudit :many
--- Newest first, of a namespace. An empty filter passes everything.
+-- Newest first, of a namespace, down to a floor. An empty filter passes everything.
 SELECT a.* FROM audit AS a
-WHERE a.namespace = @namespace AND -a.id > -(@before::bigint)
+WHERE a.namespace = @namespace AND -a.id > -(@before::bigint) AND -a.id < -(@floor::bigint)
     AND (@kind::text = '' OR a.kind = @kind::text)
     AND (@verdict::text = '' OR a.verdict = @verdict::text)
     AND a.at >= @since::timestamptz
@@ -39,11 +39,23 @@ ORDER BY -a.id LIMIT @count::bigint;
 -- name: ListRunAudit :many
 -- As ListAudit, of one run.
 SELECT a.* FROM audit AS a
-WHERE a.run = @run AND -a.id > -(@before::bigint)
+WHERE a.run = @run AND -a.id > -(@before::bigint) AND -a.id < -(@floor::bigint)
     AND (@kind::text = '' OR a.kind = @kind::text)
     AND (@verdict::text = '' OR a.verdict = @verdict::text)
     AND a.at >= @since::timestamptz
 ORDER BY -a.id LIMIT @count::bigint;
+
+-- name: AuditFloor :many
+-- The first row that a page of a filtered list does not look at.
+SELECT a.id, a.at FROM audit AS a
+WHERE a.namespace = @namespace AND -a.id > -(@before::bigint)
+ORDER BY -a.id LIMIT 1 OFFSET @look::bigint;
+
+-- name: RunAuditFloor :many
+-- As AuditFloor, of one run.
+SELECT a.id, a.at FROM audit AS a
+WHERE a.run = @run AND -a.id > -(@before::bigint)
+ORDER BY -a.id LIMIT 1 OFFSET @look::bigint;
 
 -- name: RunRefusals :many
 -- The last refusals of messages to a run. That a verdict is not accepted is the condition of the index.

@@ -99,29 +99,69 @@ func (q *Queries) AppendAudit(ctx context.Context, db DBTX, arg AppendAuditParam
 	return err
 }
 
+const AuditFloor = `-- name: AuditFloor :many
+SELECT a.id, a.at FROM audit AS a
+WHERE a.namespace = $1 AND -a.id > -($2::bigint)
+ORDER BY -a.id LIMIT 1 OFFSET $3::bigint
+`
+
+type AuditFloorParams struct {
+	Namespace string
+	Before    int64
+	Look      int64
+}
+
+type AuditFloorRow struct {
+	ID int64
+	At time.Time
+}
+
+// The first row that a page of a filtered list does not look at.
+func (q *Queries) AuditFloor(ctx context.Context, db DBTX, arg AuditFloorParams) ([]AuditFloorRow, error) {
+	rows, err := db.Query(ctx, AuditFloor, arg.Namespace, arg.Before, arg.Look)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []AuditFloorRow{}
+	for rows.Next() {
+		var i AuditFloorRow
+		if err := rows.Scan(&i.ID, &i.At); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const ListAudit = `-- name: ListAudit :many
 SELECT a.id, a.at, a.namespace, a.run, a.run_id, a.kind, a.name, a.identity, a.seq, a.verdict, a.why, a.actor, a.source, a.method, a.credential, a.payload_digest, a.subject_digest, a.request_id, a.trace, a.peer FROM audit AS a
-WHERE a.namespace = $1 AND -a.id > -($2::bigint)
-    AND ($3::text = '' OR a.kind = $3::text)
-    AND ($4::text = '' OR a.verdict = $4::text)
-    AND a.at >= $5::timestamptz
-ORDER BY -a.id LIMIT $6::bigint
+WHERE a.namespace = $1 AND -a.id > -($2::bigint) AND -a.id < -($3::bigint)
+    AND ($4::text = '' OR a.kind = $4::text)
+    AND ($5::text = '' OR a.verdict = $5::text)
+    AND a.at >= $6::timestamptz
+ORDER BY -a.id LIMIT $7::bigint
 `
 
 type ListAuditParams struct {
 	Namespace string
 	Before    int64
+	Floor     int64
 	Kind      string
 	Verdict   string
 	Since     time.Time
 	Count     int64
 }
 
-// Newest first, of a namespace. An empty filter passes everything.
+// Newest first, of a namespace, down to a floor. An empty filter passes everything.
 func (q *Queries) ListAudit(ctx context.Context, db DBTX, arg ListAuditParams) ([]Audit, error) {
 	rows, err := db.Query(ctx, ListAudit,
 		arg.Namespace,
 		arg.Before,
+		arg.Floor,
 		arg.Kind,
 		arg.Verdict,
 		arg.Since,
@@ -168,16 +208,17 @@ func (q *Queries) ListAudit(ctx context.Context, db DBTX, arg ListAuditParams) (
 
 const ListRunAudit = `-- name: ListRunAudit :many
 SELECT a.id, a.at, a.namespace, a.run, a.run_id, a.kind, a.name, a.identity, a.seq, a.verdict, a.why, a.actor, a.source, a.method, a.credential, a.payload_digest, a.subject_digest, a.request_id, a.trace, a.peer FROM audit AS a
-WHERE a.run = $1 AND -a.id > -($2::bigint)
-    AND ($3::text = '' OR a.kind = $3::text)
-    AND ($4::text = '' OR a.verdict = $4::text)
-    AND a.at >= $5::timestamptz
-ORDER BY -a.id LIMIT $6::bigint
+WHERE a.run = $1 AND -a.id > -($2::bigint) AND -a.id < -($3::bigint)
+    AND ($4::text = '' OR a.kind = $4::text)
+    AND ($5::text = '' OR a.verdict = $5::text)
+    AND a.at >= $6::timestamptz
+ORDER BY -a.id LIMIT $7::bigint
 `
 
 type ListRunAuditParams struct {
 	Run     *int64
 	Before  int64
+	Floor   int64
 	Kind    string
 	Verdict string
 	Since   time.Time
@@ -189,6 +230,7 @@ func (q *Queries) ListRunAudit(ctx context.Context, db DBTX, arg ListRunAuditPar
 	rows, err := db.Query(ctx, ListRunAudit,
 		arg.Run,
 		arg.Before,
+		arg.Floor,
 		arg.Kind,
 		arg.Verdict,
 		arg.Since,
@@ -262,6 +304,44 @@ func (q *Queries) ReadTraces(ctx context.Context, db DBTX, arg ReadTracesParams)
 	for rows.Next() {
 		var i ReadTracesRow
 		if err := rows.Scan(&i.Seq, &i.Trace); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const RunAuditFloor = `-- name: RunAuditFloor :many
+SELECT a.id, a.at FROM audit AS a
+WHERE a.run = $1 AND -a.id > -($2::bigint)
+ORDER BY -a.id LIMIT 1 OFFSET $3::bigint
+`
+
+type RunAuditFloorParams struct {
+	Run    *int64
+	Before int64
+	Look   int64
+}
+
+type RunAuditFloorRow struct {
+	ID int64
+	At time.Time
+}
+
+// As AuditFloor, of one run.
+func (q *Queries) RunAuditFloor(ctx context.Context, db DBTX, arg RunAuditFloorParams) ([]RunAuditFloorRow, error) {
+	rows, err := db.Query(ctx, RunAuditFloor, arg.Run, arg.Before, arg.Look)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	items := []RunAuditFloorRow{}
+	for rows.Next() {
+		var i RunAuditFloorRow
+		if err := rows.Scan(&i.ID, &i.At); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
