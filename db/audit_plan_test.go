@@ -48,9 +48,9 @@ func TestAuditPlansStayOnTheirIndexes(t *testing.T) {
 				},
 				"AuditFloor":    {sqlc.AuditFloor, sqlc.AuditFloorParams{Namespace: "ns1", Before: math.MaxInt64, Look: 100}, `audit_recent`},
 				"RunAuditFloor": {sqlc.RunAuditFloor, sqlc.RunAuditFloorParams{Run: &first, Before: math.MaxInt64, Look: 100}, `audit_run`},
-				"RunRefusals": {sqlc.RunRefusals, sqlc.RunRefusalsParams{Run: &first, Count: 10}, `audit_refused`},
-				"ReadTraces":  {sqlc.ReadTraces, sqlc.ReadTracesParams{Run: &first, Count: 1000, Seqs: []int64{2, 4}}, `audit_run`},
-				"SweepAudit":  {sqlc.SweepAudit, sqlc.SweepAuditParams{Most: 100, Keep: 60}, `audit_pkey`},
+				"RunRefusals":   {sqlc.RunRefusals, sqlc.RunRefusalsParams{Run: &first, Count: 10}, `audit_refused`},
+				"ReadTraces":    {sqlc.ReadTraces, sqlc.ReadTracesParams{Run: &first, Count: 1000, Seqs: []int64{2, 4}}, `audit_run`},
+				"SweepAudit":    {sqlc.SweepAudit, sqlc.SweepAuditParams{Most: 100, Keep: 60}, `audit_pkey`},
 			} {
 				r.indexesOnly(fmt.Sprintf("%s of %d", name, size), st.sql, st.params, st.indexes)
 			}
