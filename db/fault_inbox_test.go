@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/flowgate-go/flowgate/internal/canon"
@@ -26,33 +27,39 @@ func messageFor(prefix, reason string) NewMessage {
 const messageProbe = `select coalesce(max(state || ' ' || reason || ' ' || attempt || ' ' || taken::text || ' '
 	|| (try_at > clock_timestamp())::text || ' ' || actor), '-') from inbox where message_id = 'src:' || $1`
 
-// messages are those of a deed, by prefix, as they were before it.
-type messages map[string]StoredMessage
+// messages are those of deeds, by prefix, as they were before them. They are safe for concurrent use.
+type messages struct{ byPrefix sync.Map }
+
+func (ms *messages) of(prefix string) StoredMessage {
+	m, _ := ms.byPrefix.Load(prefix)
+	kept, _ := m.(StoredMessage)
+	return kept
+}
 
 // kept keeps a message, which is dead if there is a reason.
-func (ms messages) kept(reason string) func(*faultRig, string) {
+func (ms *messages) kept(reason string) func(*faultRig, string) {
 	return func(f *faultRig, prefix string) {
 		m, err := f.HoldMessage(context.Background(), messageFor(prefix, reason))
 		if err != nil {
 			f.t.Fatal(err)
 		}
-		ms[prefix] = m
+		ms.byPrefix.Store(prefix, m)
 	}
 }
 
 // taken keeps a message whose run is there, and takes it.
-func (ms messages) taken(f *faultRig, prefix string) {
+func (ms *messages) taken(f *faultRig, prefix string) {
 	ms.kept("")(f, prefix)
 	f.ok(f.startOf(at(prefix, "it")))
 	all, err := f.TakeMessages(context.Background(), MessageWindow{}, 10, time.Hour)
 	if err != nil || len(all) != 1 {
 		f.t.Fatalf("%d taken, %v", len(all), err)
 	}
-	ms[prefix] = all[0]
+	ms.byPrefix.Store(prefix, all[0])
 }
 
 func inboxDeeds() []deed {
-	dead, held, settled, postponed := messages{}, messages{}, messages{}, messages{}
+	dead, held, settled, postponed := &messages{}, &messages{}, &messages{}, &messages{}
 	ripe := func(f *faultRig, prefix string) {
 		held.kept("")(f, prefix)
 		f.ok(f.startOf(at(prefix, "it")))
@@ -71,19 +78,19 @@ func inboxDeeds() []deed {
 			return err
 		}},
 		{name: "settle a message", before: settled.taken, do: func(s *Store, prefix string) error {
-			_, err := s.SettleMessage(context.Background(), settled[prefix], MessageDelivered, "")
+			_, err := s.SettleMessage(context.Background(), settled.of(prefix), MessageDelivered, "")
 			return err
 		}},
 		{name: "postpone a message", before: postponed.taken, do: func(s *Store, prefix string) error {
-			_, err := s.PostponeMessage(context.Background(), postponed[prefix], time.Hour)
+			_, err := s.PostponeMessage(context.Background(), postponed.of(prefix), time.Hour)
 			return err
 		}},
 		{name: "replay a message", before: dead.kept("schema"), do: func(s *Store, prefix string) error {
-			_, err := s.ReplayMessage(context.Background(), spec.DefaultNamespace, dead[prefix].Row, time.Hour, "ada")
+			_, err := s.ReplayMessage(context.Background(), spec.DefaultNamespace, dead.of(prefix).Row, time.Hour, "ada")
 			return err
 		}},
 		{name: "discard a message", before: dead.kept("schema"), do: func(s *Store, prefix string) error {
-			_, err := s.DiscardMessage(context.Background(), spec.DefaultNamespace, dead[prefix].Row, "ada")
+			_, err := s.DiscardMessage(context.Background(), spec.DefaultNamespace, dead.of(prefix).Row, "ada")
 			return err
 		}},
 		{
