@@ -78,8 +78,8 @@ func CheckPerson(field, name string) error {
 
 // SamePerson says whether two names are taken for one person, whatever the case of their letters. A caller with a JWT is
 // named issuer#subject, and either part may have a # of its own: a name is also that of whoever has it after any # of the
-// other one. It errs on the side of one person, and knows neither aliases nor other
-// encodings of the same letter: give each person one name everywhere.
+// other one. It errs on the side of one person, and knows neither aliases nor other encodings of the same letter: give each
+// person one name everywhere.
 func SamePerson(a, b string) bool {
 	return strings.EqualFold(a, b) || endsWithPerson(a, b) || endsWithPerson(b, a)
 }
