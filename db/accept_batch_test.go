@@ -256,7 +256,7 @@ func TestTwoStoresShareADatabase(t *testing.T) {
 	var all []sent
 	for _, m := range append(ms, ms...) {
 		for _, s := range []*Store{r.Store, other} {
-			all = append(all, sent{m, sendTo(s, t.Context(), m)})
+			all = append(all, sent{m, persist(s, t.Context(), m)})
 		}
 	}
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })

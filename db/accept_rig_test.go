@@ -168,6 +168,21 @@ func sendTo(s *Store, ctx context.Context, m history.Message) <-chan Answer {
 	return out
 }
 
+// persist sends a message, and again while the store is too busy to take it.
+func persist(s *Store, ctx context.Context, m history.Message) <-chan Answer {
+	out := make(chan Answer, 1)
+	go func() {
+		for {
+			receipt, err := s.Accept(ctx, m)
+			if !errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+				out <- Answer{receipt, err}
+				return
+			}
+		}
+	}()
+	return out
+}
+
 // line sends messages so that they arrive in their order, while the store does not run.
 func (r *acceptRig) line(messages ...history.Message) []<-chan Answer {
 	r.t.Helper()

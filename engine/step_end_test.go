@@ -121,7 +121,7 @@ func TestStepTimes(t *testing.T) {
 			engine.FailedNonRetryable, "timeout", 1,
 		},
 		"schedule to close": {
-			[]engine.StepOption{engine.ScheduleToClose(10 * tick)},
+			[]engine.StepOption{engine.ScheduleToClose(100 * tick)}, // long enough for an attempt to begin on any machine
 			spec.FixedRetry(9, time.Hour), engine.ErrAttemptTimeout,
 			engine.FailedScheduleToClose, "", 1,
 		},
@@ -175,7 +175,7 @@ func TestScheduleToCloseWithoutAWorker(t *testing.T) {
 // A heartbeat keeps an attempt alive for longer than its time of silence.
 func TestHeartbeatKeepsAnAttempt(t *testing.T) {
 	t.Parallel()
-	const silence = 200 * time.Millisecond
+	const silence = time.Second
 	w := oneStep(spec.NoRetry(), engine.HeartbeatTimeout(silence))
 	r := stepRig(t, w, func(ctx context.Context, s *engine.Step) (any, error) {
 		beat := time.NewTicker(silence / 10)

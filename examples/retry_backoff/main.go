@@ -77,11 +77,11 @@ func (d driver) deadLetter(ctx context.Context) error {
 		return err
 	}
 	d.server.mend("/down")
-	verdict, err := d.eng.ReplayDeadLetter(ctx, letter.ID, "ada")
-	if err != nil {
+	if err := d.say("  mended, replayed"); err != nil {
 		return err
 	}
-	if err := d.say("  replay: %s", verdict); err != nil {
+	// What comes of it may be quicker than the answer, so nothing is printed between the two.
+	if _, err := d.eng.ReplayDeadLetter(ctx, letter.ID, "ada"); err != nil {
 		return err
 	}
 	return d.end(ctx, "down")
