@@ -79,8 +79,12 @@ func (b *Breaker) next(sql string) *Fault {
 	if b.count != b.at {
 		return nil
 	}
+	if b.fault.kind == Detach {
+		b.sockets.Add(1) // under the lock: after Clear there are no more to wait for
+	}
 	return b.fault
 }
 
-// Wait returns when the server has ended all sessions that Detach left to it. The faults must have been released.
+// Wait returns when the server has ended all sessions that Detach left to it. The faults must have been released, and no
+// plan be left: Clear comes first.
 func (b *Breaker) Wait() { b.sockets.Wait() }

@@ -170,18 +170,20 @@ func (c *conn) detach(f *Fault, all []message, at int) error {
 	c.lost.Store(true)
 	if err := c.send(all[:at]); err != nil {
 		close(f.done)
+		c.breaker.sockets.Done()
 		_ = c.Conn.Close()
 		return err
 	}
 	last := append(message{}, all[at]...) // the driver uses its buffer again
-	c.breaker.sockets.Go(func() {
+	go func() {
+		defer c.breaker.sockets.Done()
 		defer close(f.done)
 		<-f.released
 		if c.send([]message{last}) == nil {
 			c.finish()
 		}
 		_ = c.Conn.Close()
-	})
+	}()
 	return io.ErrUnexpectedEOF
 }
 
