@@ -24,6 +24,7 @@ func TestMigrateDue(t *testing.T) {
 	r.undoDue()
 	const want = "asleep later, blocked later blocked, elsewhere later, fresh now, pending now, wish now"
 	r.sql(`update runs set wake_at = now() - interval '1 second' where run_id = 'wish'`)
+	r.sql(`update runs set wake_at = now() + interval '1 minute' where run_id = 'blocked'`) // its pause may be over by now
 	if err := Migrate(t.Context(), r.pool.Config().ConnString()); err != nil {
 		t.Fatal(err)
 	}

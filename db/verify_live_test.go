@@ -53,15 +53,27 @@ func (b *busy) decide(s *history.State) history.Decision {
 	return decide(append(cs, &history.ContinueAsNew{Input: null})...)
 }
 
-// disturb sends messages of every kind to some runs, most of which are welcome.
-func disturb(ctx context.Context, r *acceptRig, sender, n int) {
+// startBusy starts the twelve runs of a prefix, some of them cooperative.
+func (r *acceptRig) startBusy(prefix string) {
+	r.t.Helper()
+	for i := range 12 {
+		m := r.startOf(fmt.Sprint(prefix, i))
+		if i%3 == 0 {
+			m.SpecDigest = coopSpec
+		}
+		r.ok(m)
+	}
+}
+
+// disturb sends messages of every kind to the runs of a prefix, most of which are welcome.
+func disturb(ctx context.Context, r *acceptRig, prefix string, sender, n int) {
 	random := rand.New(rand.NewPCG(uint64(sender), 1))
 	for i := range n {
-		id := fmt.Sprint("r", random.IntN(12))
+		id := fmt.Sprint(prefix, random.IntN(12))
 		var m history.Message
 		switch random.IntN(12) {
 		case 0:
-			m = r.startOf(fmt.Sprint("r", sender, "-", i))
+			m = r.startOf(fmt.Sprint(prefix, sender, "-", i))
 		case 1, 2:
 			m = r.resume(id, fmt.Sprint("h", 1+random.IntN(4)), "1")
 		case 3:
@@ -88,13 +100,7 @@ func TestVerifyAgreesWhileRunsAreAtWork(t *testing.T) {
 	t.Parallel()
 	r := running(t, func(c *Config) { c.Takes = func(Code) bool { return true } })
 	code := &busy{}
-	for i := range 12 {
-		m := r.startOf(fmt.Sprint("r", i))
-		if i%3 == 0 {
-			m.SpecDigest = coopSpec
-		}
-		r.ok(m)
-	}
+	r.startBusy("r")
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var turns, senders sync.WaitGroup
@@ -107,7 +113,7 @@ func TestVerifyAgreesWhileRunsAreAtWork(t *testing.T) {
 		sending.Add(1)
 		senders.Go(func() {
 			defer sending.Add(-1)
-			disturb(t.Context(), r, sender, 100)
+			disturb(t.Context(), r, "r", sender, 100)
 		})
 	}
 	rounds := 0
@@ -119,7 +125,9 @@ func TestVerifyAgreesWhileRunsAreAtWork(t *testing.T) {
 	senders.Wait()
 	r.agrees()
 	for sender := 3; sender < 30 && (len(r.neverHappened()) > 0 || handed.Load() == 0); sender++ { // what happens depends on who is quicker
-		disturb(t.Context(), r, sender, 50)
+		fresh := fmt.Sprint("r", sender, "-") // the runs before have ended by now
+		r.startBusy(fresh)
+		disturb(t.Context(), r, fresh, sender, 50)
 		r.agrees()
 	}
 	stop()
