@@ -77,14 +77,14 @@ func (d driver) deadLetter(ctx context.Context) error {
 		return err
 	}
 	d.server.mend("/down")
-	if err := d.say("  mended, replayed"); err != nil {
+	verdict, err := d.eng.ReplayDeadLetter(ctx, letter.ID, "ada")
+	if err != nil {
 		return err
 	}
-	// What comes of it may be quicker than the answer, so nothing is printed between the two.
-	if _, err := d.eng.ReplayDeadLetter(ctx, letter.ID, "ada"); err != nil {
+	if err := d.end(ctx, "down"); err != nil { // what comes of a replay may be quicker than its verdict
 		return err
 	}
-	return d.end(ctx, "down")
+	return d.say("  the replay was %s", verdict)
 }
 
 // held waits for a dead letter, as an operator's page would.

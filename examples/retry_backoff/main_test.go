@@ -26,7 +26,7 @@ func Example() {
 	//   GET /down: 503, again, under the same key and not too early
 	//   GET /down: 503, again, under the same key and not too early
 	//   held: step fetch after attempt 4, the server says 503 Service Unavailable (unavailable)
-	//   mended, replayed
 	//   GET /down: 200, again, under the same key and not too early
 	//   completed: "1 EUR = 1.0842 USD"
+	//   the replay was accepted
 }
