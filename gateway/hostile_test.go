@@ -3,6 +3,7 @@ package gateway
 import (
 	"net"
 	"runtime"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"sync"
@@ -98,9 +99,16 @@ func TestHostile_leaves_nothing_behind(t *testing.T) {
 	next := unknownTokens(t)
 
 	goroutines, _ := level()
+	goroutines += 20 // of the process's own, which come and go; requests would leave thousands
 	const first, requests = 2000, 12_000
 	attack(t, s.addr, next, 0, first)
 	var after int
+	defer func() {
+		if t.Failed() {
+			t.Logf("at most %d goroutines; in the end %d:", goroutines, after)
+			_ = pprof.Lookup("goroutine").WriteTo(t.Output(), 1)
+		}
+	}()
 	var heap, held uint64
 	await(t, "the process rests", func() bool {
 		after, heap = level()
