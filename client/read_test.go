@@ -241,7 +241,7 @@ func TestWait(t *testing.T) {
 		r, err := c.Wait(ctx, "r")
 		ended <- seen{r, err}
 	}()
-	short, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+	short, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	r, err := c.Wait(short, "r")
 	if !errors.Is(err, context.DeadlineExceeded) || r.Status != "running" {
